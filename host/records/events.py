@@ -1,0 +1,106 @@
+"""Events for whoever watches: of a run, and of the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Literal
+
+RunEventKind = Literal[
+    "step",
+    "decision",
+    "turn",
+    "thinking",
+    "output",
+    "tool-call",
+    "tool-result",
+    "notice",
+    "usage",
+    "done",
+]
+
+PoolEventKind = Literal["connect", "connect-failed", "close", "tools-changed", "call", "log"]
+
+CloseReason = Literal[
+    "idle", "stop", "reconnect", "removed", "changed", "redial", "shutdown", "crash"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvent:
+    """One thing that happened in a run.
+
+    Attributes:
+        seq: counts from 1 within the run, unique.
+        at: aware time.
+        text: the delta, preview, notice or answer.
+        name: the tool, for ``tool-call`` and ``tool-result``.
+        step: the step's number as text; "" outside steps.
+        ok: for ``tool-result`` and ``done``.
+        usage: running totals for ``usage`` (promptTokens, completionTokens, totalTokens, …).
+        id: the call's id, where there is one.
+    """
+
+    run_id: str
+    seq: int
+    at: datetime
+    kind: RunEventKind
+    text: str = ""
+    name: str = ""
+    step: str = ""
+    ok: bool | None = None
+    usage: Mapping[str, Any] | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolEvent:
+    """One thing that happened in the pool; fields that do not belong to its kind are None.
+
+    Attributes:
+        reason: why a connection closed.
+        tools: how many tools were listed (``connect``, ``tools-changed``).
+        before, after: fingerprints; added, removed: the server's own tool names.
+        tool_name: the qualified name called.
+        code: the pool error code of a failed call.
+        chars: length of a result before any cut.
+        text: a log line of the server, cleaned for terminals.
+    """
+
+    kind: PoolEventKind
+    server_id: str | None
+    at: datetime
+    seconds: float | None = None
+    tools: int | None = None
+    error: str | None = None
+    reason: CloseReason | None = None
+    before: str | None = None
+    after: str | None = None
+    added: tuple[str, ...] | None = None
+    removed: tuple[str, ...] | None = None
+    tool_name: str | None = None
+    hidden: bool | None = None
+    raw: bool | None = None
+    ok: bool | None = None
+    code: str | None = None
+    chars: int | None = None
+    truncated: bool | None = None
+    cached: bool | None = None
+    level: str | None = None
+    text: str | None = None
+
+
+def event_json(event: RunEvent | PoolEvent) -> dict[str, Any]:
+    """The event as a JSON object: camelCase keys, ``at`` in ISO, absent fields left out."""
+    shown: dict[str, Any] = {"event": "run" if isinstance(event, RunEvent) else "pool"}
+    for name in (field.name for field in fields(event)):
+        value = getattr(event, name)
+        if value is not None and value != "":
+            shown[_camel(name)] = value.isoformat() if isinstance(value, datetime) else value
+    return shown
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -1,0 +1,86 @@
+"""A run: one question from asking to answer, or to wherever it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from host.errors import IterationLimit, RunStopped
+from host.records.hooks import HookNote
+from host.records.messages import Message
+from host.records.tools import ToolCallOutcome
+from host.records.turns import Turn, TurnUsage
+
+StopReason = Literal["completed", "stuck-loop", "backstop", "deadline", "budget", "stopped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestTrace:
+    """One model request of a run and what it carried. Token figures are estimates (chars / 4).
+
+    Attributes:
+        tools: names of the declared tools, in order.
+        catalogue_tokens: the name catalogue in its system prompt; 0 without one.
+        schema_tokens: its declared tools.
+        eager_schema_tokens: what declaring every tool of the catalogue would have taken.
+        seconds: sent to answered, retries included.
+    """
+
+    step: int
+    tools: tuple[str, ...]
+    catalogue_tokens: int
+    schema_tokens: int
+    eager_schema_tokens: int
+    usage: TurnUsage
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a run did.
+
+    Attributes:
+        turn: the last turn; None when none was answered.
+        messages: the transcript without the system prompt and without hook context; it can be
+            handed back as history.
+        usage: the sum over all turns.
+        tool_calls: every call begun, in transcript order, ``load_tools`` included.
+        loaded: tools whose definitions were declared, in load order.
+        used: tools dispatched, in order of first use.
+        notes: what hooks did before the first request and after the last.
+        stop_reason: ``completed`` unless a limit or a person stopped it.
+        max_tool_iterations: the limit it ran under.
+        context: the hooks' context blocks, byte for byte as they went on the question.
+        seconds: from the first hook to the last answer.
+    """
+
+    turn: Turn | None
+    messages: tuple[Message, ...]
+    usage: TurnUsage = field(default_factory=TurnUsage)
+    tool_calls: tuple[ToolCallOutcome, ...] = ()
+    loaded: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    notes: tuple[HookNote, ...] = ()
+    stop_reason: StopReason = "completed"
+    requests: tuple[RequestTrace, ...] = ()
+    max_tool_iterations: int = 0
+    context: str = ""
+    seconds: float = 0.0
+
+    @property
+    def answer(self) -> str:
+        """The text of the last turn; "" when there was none."""
+        return self.turn.content if self.turn else ""
+
+    def raise_for_stop(self) -> Run:
+        """This run, if it completed.
+
+        Raises:
+            IterationLimit: the run stopped at ``backstop``.
+            RunStopped: it stopped for any other reason.
+        """
+        if self.stop_reason == "backstop":
+            raise IterationLimit(self.max_tool_iterations, self)
+        if self.stop_reason != "completed":
+            raise RunStopped(self.stop_reason, self)
+        return self
