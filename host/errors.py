@@ -288,4 +288,5 @@ def failed_run(error: BaseException) -> Run | None:
 
 
 def _count(tokens: int) -> str:
-    return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)
+    tenths = (tokens + 50) // 100  # halves go up, as everywhere
+    return f"{tenths // 10}.{tenths % 10}k" if tokens >= 1000 else str(tokens)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.absence import ABSENT, is_strict
 from tests.fakes.clock import JUMP_THRESHOLD_SECONDS, jumping_loop
 
 settings.register_profile(
@@ -36,3 +38,17 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 def real_time(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """Both backends on the real clock: for child processes and sockets."""
     return request.param, {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI, a skip that is not for something absent is a failure."""
+    report = yield
+    if report.skipped and is_strict() and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if ABSENT not in reason:
+            report.outcome = "failed"
+            report.longrepr = f"skipped in CI for a reason of its own: {reason}"
+    return report
