@@ -1,0 +1,1 @@
+"""Pure text work that more than one room needs; import its modules directly."""

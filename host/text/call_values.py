@@ -1,0 +1,179 @@
+"""Tool calls read out of JSON values that stand somewhere in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from host.text.json_text import compact_json, parse_json_loosely
+
+_TOKEN = re.compile(
+    r"""
+      (?P<string> "[^"\\]*+ (?:\\.[^"\\]*+)*+ " | '[^'\\]*+ (?:\\.[^'\\]*+)*+ ' )
+    | (?P<open>   [\[{] )
+    | (?P<close>  [\]}] )
+    | (?P<fault>  ["'<] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_SPACE = re.compile(r"\s*")
+_BETWEEN_VALUES = re.compile(r"\s*(?:[;,]\s*)?")
+_VALUE_STARTS = ("{", "[", '"')
+_PATIENCE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedCall:
+    """A call as a model wrote it; string arguments verbatim, others as compact JSON."""
+
+    name: str
+    arguments: str
+
+
+class Reading(NamedTuple):
+    """What stood at a place: its calls (none: it is no call) and where to read on."""
+
+    calls: tuple[ParsedCall, ...]
+    end: int
+
+
+class CallText:
+    """A text in which values are looked up at many places, in time linear in its length.
+
+    Reading in vain is what makes hostile text slow: thousands of openings that each run to the
+    end and fail. So failed attempts share an allowance of four times the text's length; when
+    it is spent, nothing more is read.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._allowance_chars = _PATIENCE * len(text) + _PATIENCE
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True once so much was read in vain that the rest stays text."""
+        return self._allowance_chars <= 0
+
+    def charge(self, chars: int) -> None:
+        """Counts characters that were read in vain."""
+        self._allowance_chars -= max(1, chars)
+
+    def after_space(self, start: int) -> int:
+        """The first place from ``start`` on that is no white space."""
+        found = _SPACE.match(self.text, start)
+        return found.end() if found else start
+
+    def value_at(self, start: int) -> tuple[Any, int] | None:
+        """The object, list or string beginning at ``start`` and its end; None when none does.
+
+        The value is read with the repair; one whose brackets stay open is none.
+        """
+        if self.is_exhausted or not self.text.startswith(_VALUE_STARTS, start):
+            return None
+        end, is_closed = self._extent(start)
+        if is_closed:
+            try:
+                return parse_json_loosely(self.text[start:end]), end
+            except ValueError:
+                pass
+        self.charge(end - start)
+        return None
+
+    def values_from(self, start: int) -> Iterator[tuple[Any, int]]:
+        """Values and their ends, one after the other; space, ``;`` or ``,`` may part them."""
+        found = self.value_at(self.after_space(start))
+        while found is not None:
+            yield found
+            between = _BETWEEN_VALUES.match(self.text, found[1])
+            found = self.value_at(between.end() if between else found[1])
+
+    def calls_from(self, start: int) -> Reading:
+        """The calls that the values from ``start`` on are, up to the first that is none.
+
+        When already the first value is no call, reading goes on after it: what its strings
+        quote is not searched.
+        """
+        calls: list[ParsedCall] = []
+        end = start
+        for value, value_end in self.values_from(start):
+            read = calls_of(value)
+            if not read:
+                return Reading(tuple(calls), end if calls else value_end)
+            calls.extend(read)
+            end = value_end
+        return Reading(tuple(calls), end)
+
+    def _extent(self, start: int) -> tuple[int, bool]:
+        """Where the value ends and True, or how far it was read and False.
+
+        Outside of strings ``<`` belongs to no value but to the next marker.
+        """
+        depth = 0
+        for token in _TOKEN.finditer(self.text, start):
+            match token.lastgroup:
+                case "open":
+                    depth += 1
+                case "close":
+                    depth -= 1
+                case "fault":
+                    is_quote = token[0] != "<"
+                    return (len(self.text) if is_quote else token.start()), False
+                case _:
+                    pass
+            if depth <= 0:
+                return token.end(), True
+        return len(self.text), False
+
+
+def calls_of(value: object) -> tuple[ParsedCall, ...]:
+    """The calls a JSON value is: an object, or a list of nothing but objects that are calls.
+
+    Empty for everything else. An object is a call when it, or its ``function``, has a ``name``
+    and perhaps ``arguments``, ``parameters`` or ``args`` (the first that is not null counts).
+    """
+    calls = [call_of(entry) for entry in (value if isinstance(value, list) else [value])]
+    read = tuple(call for call in calls if call is not None)
+    return read if len(read) == len(calls) else ()
+
+
+def call_of(value: object) -> ParsedCall | None:
+    """The call a JSON object is, or None."""
+    if not isinstance(value, dict):
+        return None
+    record = _function_of(value)
+    name = record.get("name")
+    if not isinstance(name, str) or not name.strip():
+        return None
+    given = (record.get(key) for key in ("arguments", "parameters", "args"))
+    return parsed_call(name, next((one for one in given if one is not None), {}))
+
+
+def parsed_call(name: str, arguments: object) -> ParsedCall | None:
+    """The call of that name; None when its arguments cannot be printed."""
+    if isinstance(arguments, str):
+        return ParsedCall(name=name, arguments=arguments)
+    try:
+        return ParsedCall(name=name, arguments=compact_json(arguments))
+    except ValueError:
+        return None
+
+
+def is_definition(value: object) -> bool:
+    """Whether an object describes a tool: its ``parameters`` are a schema, not arguments (ours)."""
+    if not isinstance(value, dict):
+        return False
+    record = _function_of(value)
+    parameters = record.get("parameters")
+    return (
+        record.get("arguments") is None
+        and isinstance(parameters, dict)
+        and parameters.get("type") == "object"
+        and isinstance(parameters.get("properties"), dict)
+    )
+
+
+def _function_of(value: dict[str, Any]) -> dict[str, Any]:
+    function = value.get("function")
+    return function if isinstance(function, dict) else value

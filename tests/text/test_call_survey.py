@@ -1,0 +1,101 @@
+"""The survey of a reply: where its answer stands and what of it is only quoted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.text.call_survey import survey_calls
+
+_CALL = '<tool_call>{"name":"ls"}</tool_call>'
+_WRAPPINGS = {
+    "plain": ("", "\n", True),
+    "code": ("see `", "`\n", False),
+    "fence": ("\n```xml\n", "\n```\n", False),
+    "quotes": ('say "', '"\n', False),
+    "block quote": ("\n> ", "\n", False),
+    "other brackets": ("(", ")\n", True),
+    "apostrophes": ("it's ", " that's it\n", True),
+}
+_PARTS = st.lists(st.sampled_from([*_WRAPPINGS, "prose", "think", "close", "open"]), max_size=8)
+
+
+@given(_PARTS)
+def test_exactly_the_unquoted_calls_of_the_answer_are_found_where_they_stand(
+    parts: list[str],
+) -> None:
+    text = ""
+    expected: list[int] = []
+    is_thinking = False
+    for part in parts:
+        if part == "prose":
+            text += "some words.\n"
+        elif part == "think":
+            text += f"<think>{_CALL}</think>\n"
+            expected, is_thinking = [], False
+        elif part == "close":
+            text += "</think>\n"
+            expected, is_thinking = [], False
+        elif part == "open":
+            text += "<think>\n"
+            is_thinking = True
+        else:
+            before, after, counts = _WRAPPINGS[part]
+            if counts and not is_thinking:
+                expected.append(len(text) + len(before))
+            text += before + _CALL + after
+    survey = survey_calls(text)
+    assert [span.start for span in survey.marked] == expected
+    assert all(text[span.start : span.end] == _CALL for span in survey.marked)
+
+
+def test_each_kind_of_candidate_has_its_own_place() -> None:
+    assert [span.start for span in survey_calls("a <function=ls></function>").markup] == [2]
+    whole = survey_calls(' {"a":1} [2] ').whole
+    assert whole is not None
+    assert (whole.start, whole.end, whole.values) == (1, 12, ({"a": 1}, [2]))
+    fence = survey_calls("a\n```json\n{'a':1}\n```\n").fence
+    assert fence is not None
+    assert (fence.start, fence.end, fence.values) == (2, 21, ({"a": 1},))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        '{"a":1} b',
+        "a {}",
+        "```\n{}\n```\n```\n{}\n```",
+        "```xml\n{}\n```",
+        "```\n```",
+        "`{}`",
+    ],
+)
+def test_json_beside_anything_else_is_no_candidate(text: str) -> None:
+    survey = survey_calls(text)
+    assert (survey.marked, survey.markup, survey.whole, survey.fence) == ((), (), None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"a\n```\nthinking in an unfinished fence\n</think>{_CALL}", 1),
+        (f"a\n```\nstill the unfinished fence </think>{_CALL}", 0),
+        (f"```\n<think>x</think>\n{_CALL}\n```", 0),
+        (f"```\n<think>x</think>\n{_CALL}", 0),
+        (f"`</think>` ends it; `{_CALL}` calls", 0),
+        (f"{_CALL} `</think>` ends thinking", 1),
+        (f"{_CALL}</think>", 0),
+        (f"“{_CALL} and “{_CALL}”", 1),
+        (f"„{_CALL}“ ‚{_CALL}‘", 1),
+        (f"‘{_CALL}’", 0),
+        (f'"\n{_CALL}\n"', 1),
+        (f"```tool_call\n{_CALL}\n```", 0),
+        ('```tool_call\n[{"name":"ls"}]\n```', 1),
+        ('say "```tool_call {"name":"ls"}```"', 0),
+    ],
+)
+def test_a_tag_inside_code_or_quotes_only_quotes_it(text: str, found: int) -> None:
+    assert len(survey_calls(text).marked) == found

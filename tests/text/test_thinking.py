@@ -1,0 +1,204 @@
+"""The fence splitter: cuts never matter, and it agrees with a slow reading of the whole text."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.text.thinking import (
+    ALL_FENCES,
+    DEFAULT_FENCES,
+    Fence,
+    FenceSplitter,
+    Piece,
+    strip_thinking,
+)
+
+_ODD_FENCES = (
+    *ALL_FENCES,
+    Fence(open="<<", close=">>", framing=("<<<",)),
+    Fence(open="[a", close="[ab]", framing=("]",)),
+)
+_MARKERS = [m for fence in _ODD_FENCES for m in (fence.open, fence.close, *fence.framing)]
+_TEXTS = st.lists(
+    st.sampled_from([*_MARKERS, *(m[:-1] for m in _MARKERS), *(m[1:] for m in _MARKERS)])
+    | st.sampled_from(["x", "y z", "<", "</", "\n", "İ", "<THINK>", "</Think>"]),
+    max_size=10,
+).map("".join)
+
+
+def _pieces(deltas: list[str], fences: tuple[Fence, ...], start_inside: bool) -> list[Piece]:
+    splitter = FenceSplitter(fences, start_inside=start_inside)
+    pieces = [piece for delta in deltas for piece in splitter.push(delta)] + splitter.finish()
+    merged = [
+        Piece(kind=kind, text="".join(piece.text for piece in run))
+        for kind, run in groupby(pieces, key=lambda piece: piece.kind)
+    ]
+    told = "".join(piece.text for piece in pieces)
+    assert len(splitter.output) + len(splitter.reasoning) == len(told)
+    return merged
+
+
+def _reading(text: str, fences: tuple[Fence, ...], start_inside: bool) -> tuple[str, str]:
+    """Output and reasoning of a whole text, found by trying every marker at every place."""
+    opens = {fence.open: fence.close for fence in fences}
+    framing = {marker for fence in fences for marker in fence.framing}
+    closes: set[str] = set(opens.values())
+    wanted = closes if start_inside and fences else None
+    met = wanted is not None
+    output = reasoning = ""
+    at = 0
+    while at < len(text):
+        here = {
+            marker
+            for marker in (wanted if wanted is not None else {*opens, *closes, *framing})
+            if text[at : at + len(marker)].lower() == marker.lower()
+        }
+        if not here:
+            if wanted is None:
+                output += text[at]
+            else:
+                reasoning += text[at]
+            at += 1
+            continue
+        marker = max(here, key=len)
+        at += len(marker)
+        if wanted is not None:
+            wanted = None
+        elif marker in opens:
+            wanted = {opens[marker]}
+        elif marker in closes and not met:
+            output, reasoning = "", output
+        met = True
+    return output, reasoning
+
+
+@given(_TEXTS, st.sampled_from([DEFAULT_FENCES, ALL_FENCES, _ODD_FENCES, ()]), st.booleans())
+def test_output_and_reasoning_are_those_of_a_slow_reading(
+    text: str, fences: tuple[Fence, ...], start_inside: bool
+) -> None:
+    splitter = FenceSplitter(fences, start_inside=start_inside)
+    splitter.push(text)
+    splitter.finish()
+    assert (splitter.output, splitter.reasoning) == _reading(text, fences, start_inside)
+
+
+@given(_TEXTS, st.sampled_from([ALL_FENCES, _ODD_FENCES]), st.booleans())
+def test_every_cut_gives_the_same_output_and_reasoning(
+    text: str, fences: tuple[Fence, ...], start_inside: bool
+) -> None:
+    expected = _reading(text, fences, start_inside)
+    for deltas in [*([text[:cut], text[cut:]] for cut in range(len(text) + 1)), list(text)]:
+        splitter = FenceSplitter(fences, start_inside=start_inside)
+        for delta in deltas:
+            splitter.push(delta)
+        splitter.finish()
+        assert (splitter.output, splitter.reasoning) == expected
+
+
+@given(_TEXTS)
+def test_every_cut_gives_the_same_pieces_once_a_fence_was_opened(text: str) -> None:
+    text = "<think>" + text
+    whole = _pieces([text], _ODD_FENCES, False)
+    assert _pieces(list(text), _ODD_FENCES, False) == whole
+    for cut in range(len(text) + 1):
+        assert _pieces([text[:cut], text[cut:]], _ODD_FENCES, False) == whole
+
+
+@given(_TEXTS)
+def test_stripped_text_is_what_the_splitter_puts_out(text: str) -> None:
+    assert strip_thinking(text) == _reading(text, ALL_FENCES, False)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "reasoning"),
+    [
+        ("<think>p</think>q", "q", "p"),
+        ("a<think>b</think>c", "ac", "b"),
+        ("x</think>y", "y", "x"),
+        ("<think>x", "", "x"),
+        ("x <thi", "x <thi", ""),
+        ("p</think>q</think>r", "qr", "p"),
+        ("a<think>b</think>c</think>d", "acd", "b"),
+        ("<think>a<think>b</think>c", "c", "a<think>b"),
+        ("◁think▷p◁/think▷q", "q", "p"),
+        (
+            (
+                "<|channel|>analysis<|message|>p<|end|><|start|>assistant"
+                "<|channel|>final<|message|>q<|return|>"
+            ),
+            "q",
+            "p",
+        ),
+        ("<|channel|>final<|message|>q<|end|>", "q", ""),
+        ("p<|end|><|start|>assistant<|channel|>final<|message|>q", "q", "p"),
+        ("<THINK>p</Think>q", "q", "p"),
+        ("İİ<think>p</think>q", "İİq", "p"),
+        ("<thinking>p</thinking>q", "<thinking>p</thinking>q", ""),
+    ],
+)
+def test_default_fences_split_a_text(text: str, output: str, reasoning: str) -> None:
+    splitter = FenceSplitter()
+    splitter.push(text)
+    splitter.finish()
+    assert (splitter.output, splitter.reasoning) == (output, reasoning)
+
+
+@pytest.mark.parametrize("tag", ["thinking", "reasoning", "think"])
+def test_side_tasks_also_strip_tags_that_an_answer_might_quote(tag: str) -> None:
+    assert strip_thinking(f" <{tag}>p</{tag}> q\n") == "  q\n"
+
+
+def test_the_longest_tail_that_could_begin_a_marker_is_held() -> None:
+    splitter = FenceSplitter()
+    assert splitter.push("a <") == [Piece(kind="output", text="a ")]
+    assert splitter.output == "a "
+    assert splitter.push("b") == [Piece(kind="output", text="<b")]
+    assert splitter.push(" <thi") == [Piece(kind="output", text=" ")]
+    assert splitter.finish() == [Piece(kind="output", text="<thi")]
+    assert splitter.finish() == []
+
+
+def test_inside_a_fence_only_its_own_close_is_held_back() -> None:
+    splitter = FenceSplitter()
+    assert splitter.push("<think>a<th") == [Piece(kind="reasoning", text="a<th")]
+    assert splitter.push("b◁/think▷<|end|></th") == [
+        Piece(kind="reasoning", text="b◁/think▷<|end|>")
+    ]
+    assert splitter.push("ink>c") == [Piece(kind="output", text="c")]
+
+
+def test_a_first_marker_that_closes_moves_what_was_put_out_before_it() -> None:
+    splitter = FenceSplitter()
+    assert splitter.push("told ") == [Piece(kind="output", text="told ")]
+    assert splitter.push("late</think>answer") == [
+        Piece(kind="reasoning", text="late"),
+        Piece(kind="output", text="answer"),
+    ]
+    assert (splitter.reasoning, splitter.output) == ("told late", "answer")
+
+
+def test_a_splitter_may_start_inside_a_fence_that_the_template_opened() -> None:
+    splitter = FenceSplitter(start_inside=True)
+    assert splitter.push("p</think>q") == [
+        Piece(kind="reasoning", text="p"),
+        Piece(kind="output", text="q"),
+    ]
+    cut = FenceSplitter(start_inside=True)
+    cut.push("never closed")
+    cut.finish()
+    assert (cut.reasoning, cut.output) == ("never closed", "")
+
+
+def test_without_fences_everything_passes_through() -> None:
+    splitter = FenceSplitter([], start_inside=True)
+    assert splitter.push("<think>a</think") == [Piece(kind="output", text="<think>a</think")]
+    assert splitter.finish() == []
+
+
+@pytest.mark.parametrize("marker", ["<think>", "</think>", "<think></think>x", "x<|return|>", "<"])
+def test_two_hundred_thousand_markers_are_split(marker: str) -> None:
+    assert len(strip_thinking(marker * 200_000)) in (0, 200_000)

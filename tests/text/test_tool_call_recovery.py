@@ -1,0 +1,377 @@
+"""Recovery: what is a call comes out as itself, what only quotes one stays where it is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from host.text.tool_call_recovery import RecoveredCalls, recover_tool_calls
+from tests.text.written_calls import (
+    ARGUMENTS,
+    CALLS,
+    MARKED,
+    NAMES,
+    TAGGED_FENCE,
+    UNMARKED,
+    WHOLE_REPLY,
+    Call,
+    can_render,
+)
+
+_MARKED_OR_TAGGED = {**MARKED, **TAGGED_FENCE}
+_EVERY_FORMAT = {**_MARKED_OR_TAGGED, **UNMARKED, **WHOLE_REPLY}
+_PROSE = st.sampled_from(
+    [
+        "",
+        "Let me look.",
+        "It's the user's file; don't wait",
+        'He said "yes" twice.',
+        "Use `ls` or `` ` `` for it",
+        "a > b, a < b, {x: 1} and [2]",
+        "`<tool_call>` opens a call, `</think>` ends thinking",
+    ]
+)
+_THINKING = st.sampled_from(
+    [
+        "",
+        "<think>\nplain\n</think>\n",
+        '<think><tool_call>{"name":"ls"}</tool_call></think>',
+        "opened by the template: `ls`\n```json\n{}\n```\n</think>",
+        '<THINK>[TOOL_CALLS]ls[ARGS]{} </think> no, <tool_call>{"name":"ls"}</Think>',
+        "◁think▷<|python_tag|>{}◁/think▷",
+    ]
+)
+
+
+def _calls(found: RecoveredCalls) -> list[Call]:
+    return [
+        (call["function"]["name"], json.loads(call["function"]["arguments"]))
+        for call in found.tool_calls
+    ]
+
+
+@given(_THINKING, _PROSE, st.sampled_from(sorted(_MARKED_OR_TAGGED)), CALLS, _PROSE)
+def test_calls_in_a_marked_format_are_recovered_as_themselves_whatever_they_name(
+    thinking: str, before: str, rendering: str, calls: list[Call], after: str
+) -> None:
+    assume(can_render(rendering, calls))
+    text = f"{thinking}{before}\n\n{_MARKED_OR_TAGGED[rendering](calls)}\n\n{after}"
+    found = recover_tool_calls(text)
+    assert _calls(found) == calls
+    assert found.content.split() == f"{thinking}{before} {after}".split()
+
+
+@given(_THINKING, st.sampled_from(sorted({**UNMARKED, **WHOLE_REPLY})), CALLS, _PROSE)
+def test_calls_in_an_unmarked_format_are_recovered_when_all_their_names_exist(
+    thinking: str, rendering: str, calls: list[Call], before: str
+) -> None:
+    assume(can_render(rendering, calls))
+    body = _EVERY_FORMAT[rendering](calls)
+    text = thinking + (body if rendering in WHOLE_REPLY else f"{before}\n{body}")
+    found = recover_tool_calls(text, names=NAMES)
+    assert _calls(found) == calls
+    assert found.content.split() == text.replace(body, "", 1).split()
+    for missing in {name for name, _ in calls}:
+        names = [name for name in NAMES if name != missing]
+        assert recover_tool_calls(text, names=names) == RecoveredCalls(content=text)
+
+
+_SINGLE_LINE = CALLS.filter(lambda calls: "`" not in repr(calls) and "parameter" not in repr(calls))
+_QUOTED_CALLS = st.builds(
+    lambda rendering, calls: MARKED[rendering](calls).replace("\n", " "),
+    st.sampled_from([name for name in sorted(MARKED) if name != "qwen markup"]),
+    _SINGLE_LINE,
+)
+_QUOTING = {
+    "code span": "Write `{}` to call it.",
+    "code span of two": "Write ``{}`` to call it.",
+    "double quotes": 'Write "first {} then" to call it.',
+    "typographic quotes": "Write “{}” to call it.",
+    "single quotes": "Don't write 'it's {}' to call it.",
+    "guillemets": "Write «{}» to call it.",
+    "block quote": "They wrote:\n> call {}\n",
+    "fence": "The format is:\n```\n{}\n```\n",
+    "tagged fence": "The format is:\n```xml\n{}\n```\n",
+    "tilde fence": "The format is:\n  ~~~json\n  {}\n  ~~~\n",
+    "fence of a whole reply": "```\n<think>x</think>\n{}\n```\n",
+    "thinking": "<think>I could write {} now.</think>Done.",
+    "thinking of the template's": "I could write {} now.</think>Done.",
+}
+_ENDING = {
+    "nothing": "",
+    "unfinished fence": "The format is:\n```text\n{}\n",
+    "unfinished thinking": "Well. <think>I could write {} now.",
+}
+
+
+_QUOTATIONS = st.tuples(st.sampled_from(sorted(_QUOTING)), _QUOTED_CALLS)
+_DOCUMENTS = st.builds(
+    lambda quotations, ending, last: "\n\n".join(
+        [_QUOTING[way].format(quoted) for way, quoted in quotations]
+        + [_ENDING[ending].format(last)]
+    ),
+    st.lists(_QUOTATIONS, max_size=3),
+    st.sampled_from(sorted(_ENDING)),
+    # a closing tag would finish the thinking, wherever it stands
+    _QUOTED_CALLS.map(lambda quoted: quoted.replace("</think>", "")),
+)
+
+
+@given(_DOCUMENTS)
+def test_a_document_that_quotes_a_format_never_yields_a_call(text: str) -> None:
+    assert recover_tool_calls(text, names=NAMES) == RecoveredCalls(content=text)
+
+
+@given(
+    st.sampled_from(sorted(MARKED)), CALLS, st.sampled_from(['{"text": %s}', "\n[1, {'a': %s}] "])
+)
+def test_json_that_quotes_a_format_in_a_string_never_yields_a_call(
+    rendering: str, calls: list[Call], around: str
+) -> None:
+    text = around % json.dumps(MARKED[rendering](calls))
+    assert recover_tool_calls(text, names=NAMES) == RecoveredCalls(content=text)
+
+
+@given(st.lists(st.sampled_from(sorted(_EVERY_FORMAT)), min_size=1, max_size=3), CALLS, st.data())
+def test_whatever_is_cut_out_of_a_reply_nothing_raises_and_the_rest_is_kept(
+    renderings: list[str], calls: list[Call], drawn: st.DataObject
+) -> None:
+    text = "\n".join(_EVERY_FORMAT[rendering](calls) for rendering in renderings)
+    start = drawn.draw(st.integers(0, len(text)))
+    end = drawn.draw(st.integers(start, len(text)))
+    cut = text[:start] + text[end:]
+    found = recover_tool_calls(cut, names=NAMES)
+    if not found.tool_calls:
+        assert found.content is cut
+    remaining = iter("".join(cut.split()))
+    assert all(letter in remaining for letter in "".join(found.content.split()))
+
+
+@given(ARGUMENTS, st.sets(st.integers(0, 9)), st.integers(1, 4))
+def test_minted_ids_avoid_every_id_of_the_transcript(
+    arguments: dict[str, object], numbers: set[int], size: int
+) -> None:
+    taken = [f"call_recovered_{number}" for number in sorted(numbers)] + ["call_0"]
+    text = MARKED["hermes"]([("ls", arguments)] * size)
+    ids = [call["id"] for call in recover_tool_calls(text, taken=taken).tool_calls]
+    free = [n for n in range(len(numbers) + size) if n not in numbers]
+    assert ids == [f"call_recovered_{n}" for n in free[:size]]
+
+
+_LS: list[Call] = [("ls", {})]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "calls", "content"),
+    [
+        (
+            'Ok.<tool_call>{"name":"ls","arguments":{"d":"/"}}</tool_call>',
+            (),
+            [("ls", {"d": "/"})],
+            "Ok.",
+        ),
+        ('<tool_call>{"name":"ls","arguments":{}}', (), _LS, ""),
+        (
+            (
+                "<tool_call><function=put><parameter=f>\na.md\n</parameter><parameter=n>\n4\n"
+                "</parameter></function></tool_call>"
+            ),
+            (),
+            [("put", {"f": "a.md", "n": 4})],
+            "",
+        ),
+        ('[TOOL_CALLS] [{"name":"ls","arguments":{}}]', (), _LS, ""),
+        (
+            '[TOOL_CALLS]ls[ARGS]{"d":1}[TOOL_CALLS]pwd[ARGS]{}',
+            (),
+            [("ls", {"d": 1}), ("pwd", {})],
+            "",
+        ),
+        (
+            '<|python_tag|>{"name":"ls","parameters":{}}; {"name":"pwd","parameters":{}}<|eom_id|>',
+            (),
+            [("ls", {}), ("pwd", {})],
+            "",
+        ),
+        ('{"name":"ls","arguments":{}}', ("ls",), _LS, ""),
+        (' [{"name":"ls"}]\n', ("ls",), _LS, ""),
+        ('Look:\n```json\n{"function":{"name":"ls"}}\n```', ("ls",), _LS, "Look:"),
+        ('```\n{"name":"ls"}\n```\nDone.', ("ls",), _LS, "Done."),
+        ('```json\n{\n  "name": "ls",\n  "arguments": {}\n}\n```', ("ls",), _LS, ""),
+        ('```json {"name":"ls"}```', ("ls",), _LS, ""),
+        ('```json\n{"name":"ls"}', ("ls",), _LS, ""),
+        ('```tool_call\n{"name":"ls"}\n```\n```py\nx\n```', (), _LS, "```py\nx\n```"),
+        (
+            '<think>a</think> b <tool_call>{"name":"ls"}</tool_call> c ',
+            (),
+            _LS,
+            "<think>a</think> b  c",
+        ),
+        (
+            '<tool_call>{"name":"ls"}</tool_call><think>and then',
+            (),
+            _LS,
+            "<think>and then",
+        ),
+        (
+            '<think>İİ</THINK>{"name":"ls"}',
+            ("ls",),
+            _LS,
+            "<think>İİ</THINK>",
+        ),
+        (
+            '<tool_call>{"name":"ls","arguments":{"d":1}</tool_call>\n<tool_call>{"name":"ls"}</tool_call>',
+            (),
+            _LS,
+            '<tool_call>{"name":"ls","arguments":{"d":1}</tool_call>',
+        ),
+        (
+            '<tool_call>{"name":"say "hi""}</tool_call><tool_call>{"name":"ls"}</tool_call>',
+            (),
+            _LS,
+            '<tool_call>{"name":"say "hi""}</tool_call>',
+        ),
+        (
+            '<tool_call>{"name":"put","arguments":{"t":"</tool_call>```"}}</tool_call>',
+            (),
+            [("put", {"t": "</tool_call>```"})],
+            "",
+        ),
+        ('A 5" disk: <tool_call>{"name":"ls"}</tool_call>', (), _LS, 'A 5" disk:'),
+        ("<function=ls></function>", ("ls",), _LS, ""),
+        (
+            '<function=a></function><tool_call>{"name":"ls"}</tool_call>',
+            ("a",),
+            _LS,
+            "<function=a></function>",
+        ),
+        (
+            '{"name":"a"} <tool_call>{"name":"ls"}</tool_call>',
+            ("a",),
+            _LS,
+            '{"name":"a"}',
+        ),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_a_call_is_taken_out_of_the_reply(
+    text: str, names: tuple[str, ...], calls: list[Call], content: str
+) -> None:
+    found = recover_tool_calls(text, names=names)
+    assert _calls(found) == calls
+    assert found.content == content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " nothing here ",
+        '<tool_call>{"name":"ls","arguments":{',
+        '<tool_call>{"name":"ls"} and more</tool_call>',
+        '<tool_call>{"note":"no call"}</tool_call>',
+        '<think><tool_call>{"name":"ls"}</tool_call></think>Done.',
+        '<think><tool_call>{"name":"ls"}</tool_call>',
+        '<tool_call>{"name":"ls"} drafted</think>',
+        "<tool_call><function=ls></function> drafted</think></tool_call>",
+        '{"name":"pwd","arguments":{}}',
+        '[{"name":"ls"},{"name":"pwd"}]',
+        '[{"name":"ls"},{"note":1}]',
+        'Here: {"name":"ls"}',
+        '{"name":"ls"} is what I call.',
+        '```json\n{"name":"ls"}\n```\n```json\n{"name":"ls"}\n```',
+        '```json\n{"name":"ls"}\n```\n```py\nx\n```',
+        '```py\n{"name":"ls"}\n```',
+        '```json\nrun {"name":"ls"}\n```',
+        '```json\n{"name":"pwd"}\n```',
+        '> ```json\n> {"name":"ls"}\n> ```',
+        '```json\n{"name":"ls","parameters":{"type":"object","properties":{}}}\n```',
+        "<function=ls></function><function=pwd></function>",
+        "`<function=ls></function>`",
+        '```tool_call\nrun {"name":"ls"}\n```',
+        "[TOOL_CALLS]ls[ARGS][1]",
+        "<|python_tag|>ls()",
+    ],
+    ids=lambda text: text[:40],
+)
+def test_what_is_no_call_leaves_the_reply_untouched(text: str) -> None:
+    found = recover_tool_calls(text, names=["ls"])
+    assert found.content is text
+    assert found.tool_calls == ()
+
+
+def test_string_arguments_are_kept_as_written_and_others_are_compact() -> None:
+    text = (
+        '<tool_call>{"name":"a","arguments":"{\\"d\\": 1}"}</tool_call>'
+        '<tool_call>{"name":"b","arguments":{"d": 1.0}}</tool_call>'
+    )
+    assert recover_tool_calls(text).tool_calls == (
+        {
+            "id": "call_recovered_0",
+            "type": "function",
+            "function": {"name": "a", "arguments": '{"d": 1}'},
+        },
+        {
+            "id": "call_recovered_1",
+            "type": "function",
+            "function": {"name": "b", "arguments": '{"d":1}'},
+        },
+    )
+
+
+def test_without_names_nothing_unmarked_is_a_call() -> None:
+    text = '{"name":"ls","arguments":{}}'
+    assert recover_tool_calls(text) == RecoveredCalls(content=text)
+
+
+@pytest.mark.parametrize(
+    "atom",
+    [
+        "<tool_call>",
+        "<tool_call>{",
+        '<tool_call>{\\"',
+        '<tool_call>{"',
+        "<tool_call><function=a><parameter=b>",
+        "[TOOL_CALLS][",
+        "[TOOL_CALLS]a[ARGS]{",
+        "<|python_tag|>",
+        "<function=a><tool_call></function>",
+        "<think>",
+        "</think>{",
+        "```x\n</think>",
+        "`<tool_call>",
+        "“",
+        "'a ",
+        "[",
+        '{"a":',
+    ],
+)
+def test_hostile_repetition_yields_no_call_in_linear_time(atom: str) -> None:
+    text = atom * (200_000 // len(atom))
+    assert recover_tool_calls(text, names=["ls"]).content is text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[TOOL_CALLS][" * 20_000 + "]" * 20_000,
+        "<function=a><parameter=b>" * 20_000 + "</parameter>x",
+        "<function=a><parameter=b>" * 9_000 + "</parameter>" + "<parameter=c></parameter>" * 9_000,
+        "\n".join("`" * length + "a\n</think>" for length in range(600, 3, -1)) + "\n```a" * 9_000,
+        "<tool_call>" + "[" * 100_000 + "]" * 100_000 + "</tool_call>",
+        "<tool_call>" + " " * 200_000 + "x",
+    ],
+    ids=["nested lists", "cut markup", "long markup", "fences", "deep", "space"],
+)
+def test_hostile_nesting_yields_no_call_in_linear_time(text: str) -> None:
+    assert recover_tool_calls(text, names=["ls"]).content is text
+
+
+def test_thousands_of_calls_are_all_recovered() -> None:
+    text = '<tool_call>{"name":"ls","arguments":{}}</tool_call>\n' * 5_000
+    found = recover_tool_calls(text)
+    assert len({call["id"] for call in found.tool_calls}) == 5_000
+    assert found.content == ""
