@@ -1,0 +1,117 @@
+"""openai clients, one per endpoint and time limit, closed when the pool is left."""
+
+from __future__ import annotations
+
+import ssl
+from collections import OrderedDict
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+import anyio
+import httpx2
+import openai
+
+from host.errors import ConfigError
+from host.text.redaction import redact_url
+from host.wire.settings import NO_KEY, EndpointSettings
+
+MAX_CLIENTS = 32
+"""How many clients stay in the pool; agent-core §14."""
+
+CLOSE_SECONDS = 5.0
+"""How long leaving the pool may take at most."""
+
+HttpClientFactory = Callable[[], httpx2.AsyncClient]
+
+
+class ClientPool:
+    """The clients in use, least recently asked for first.
+
+    A client pushed out of the pool may still carry somebody's stream, so it is closed only when
+    the pool itself is left. Nothing is read from the environment: the SDK's organisation, project
+    and authorization variables do not reach an endpoint that they were not meant for.
+    """
+
+    def __init__(
+        self, *, max_clients: int = MAX_CLIENTS, open_http: HttpClientFactory | None = None
+    ) -> None:
+        self._max_clients = max_clients
+        self._open_http = open_http
+        self._clients: OrderedDict[tuple[str, str, float], openai.AsyncOpenAI] = OrderedDict()
+        self._retired: list[openai.AsyncOpenAI] = []
+        self._tls: ssl.SSLContext | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.retire()
+        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+            while self._retired:
+                await self._retired.pop().close()
+
+    def client(self, settings: EndpointSettings) -> openai.AsyncOpenAI:
+        """The client of an endpoint, which becomes the youngest of the pool.
+
+        It retries nothing by itself; its time limit is ``request_timeout_seconds``, none for 0.
+
+        Raises:
+            ConfigError: the base URL is not one.
+        """
+        key = (settings.base_url, settings.api_key or NO_KEY, settings.request_timeout_seconds)
+        client = self._clients.get(key)
+        if client is None:
+            client = self._clients[key] = self._open(*key)
+        self._clients.move_to_end(key)
+        while len(self._clients) > self._max_clients:
+            self._retired.append(self._clients.popitem(last=False)[1])
+        return client
+
+    def retire(self) -> None:
+        """Empties the pool; what is under way goes on."""
+        self._retired.extend(self._clients.values())
+        self._clients.clear()
+
+    def _open(self, base_url: str, api_key: str, timeout_seconds: float) -> openai.AsyncOpenAI:
+        url = _checked_url(base_url)
+        client = openai.AsyncOpenAI(
+            api_key=api_key,
+            base_url=url,
+            timeout=timeout_seconds if timeout_seconds > 0 else None,
+            max_retries=0,
+            default_headers={"Authorization": f"Bearer {api_key}"},
+            http_client=self._open_http() if self._open_http else self._open_own(url),
+        )
+        client.organization = client.project = None
+        return client
+
+    def _open_own(self, url: httpx2.URL) -> httpx2.AsyncClient:
+        # Reading the system's certificates takes 30 ms: once for all clients.
+        self._tls = self._tls or httpx2.create_ssl_context()
+        if url.scheme == "https":
+            return openai.DefaultAsyncHttpx2Client(verify=self._tls)
+        # llama-server (2026-10) hangs up after a streamed answer without having said so, and the
+        # next request on that connection is lost. Without TLS a new connection costs nothing.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        return openai.DefaultAsyncHttpx2Client(verify=self._tls, limits=limits)
+
+
+def _checked_url(base_url: str) -> httpx2.URL:
+    try:
+        url = httpx2.URL(base_url.strip())
+    except httpx2.InvalidURL as error:
+        raise _no_url(base_url) from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise _no_url(base_url)
+    return url
+
+
+def _no_url(base_url: str) -> ConfigError:
+    problem = f"{redact_url(base_url)!r} is not one; write something like http://localhost:8080/v1"
+    return ConfigError("base URL", [problem])

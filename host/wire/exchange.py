@@ -1,0 +1,64 @@
+"""One request whose answer comes whole, as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import httpx2
+import openai
+
+from host.errors import EndpointRefused, EndpointSilent
+from host.text.json_text import compact_json, parse_json_strict
+from host.wire.failure import ForeignFailures, failure_in_stream, redactor_of
+
+
+async def exchange(
+    client: openai.AsyncOpenAI,
+    url: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    limit_seconds: float | None = None,
+) -> object:
+    """Sends one request and returns the JSON value it is answered with.
+
+    Args:
+        url: below the client's base URL, or absolute.
+        body: what to POST; None to GET.
+        limit_seconds: how long the whole exchange may take; None waits for ever.
+
+    Raises:
+        EndpointSilent: the limit ran out.
+        WireError: any other failure; also an error in an answer with status 200.
+    """
+    redactor = redactor_of(client)
+    with anyio.move_on_after(limit_seconds), ForeignFailures(redactor):
+        response = await _answered(client, url, body)
+        value = _decoded(response)
+        if isinstance(value, Mapping) and (failure := failure_in_stream(value, redactor)):
+            raise failure
+        return value
+    raise EndpointSilent(limit_seconds or math.inf, True)
+
+
+async def _answered(
+    client: openai.AsyncOpenAI, url: str, body: Mapping[str, Any] | None
+) -> httpx2.Response:
+    if body is None:
+        return await client.get(url, cast_to=httpx2.Response, options={"timeout": None})
+    return await client.post(
+        url,
+        cast_to=httpx2.Response,
+        content=compact_json(body).encode(),
+        options={"timeout": None},
+    )
+
+
+def _decoded(response: httpx2.Response) -> object:
+    try:
+        return parse_json_strict(response.text)
+    except ValueError as error:
+        hint = "its answer is not JSON; check the base URL, which often ends in /v1"
+        raise EndpointRefused(response.status_code, hint) from error

@@ -1,0 +1,122 @@
+"""A model behind an endpoint, as a run needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from host.records import Message, ToolDefinition, Turn
+from host.wire.capabilities import Capabilities, ModelCapabilities
+from host.wire.clients import Endpoints
+from host.wire.endpoint import RequestBuilder, random_jitter, run_turn
+from host.wire.negotiation import NoticeListener
+from host.wire.request_body import build_body
+from host.wire.schema_in_words import response_format, with_schema_prompt
+from host.wire.settings import EndpointSettings, ModelParams, RetryPolicy
+from host.wire.side_tasks import ask_json
+from host.wire.streaming import TextListener
+
+
+class EndpointModel:
+    """One model of one endpoint, with its parameters and its patience.
+
+    Args:
+        endpoints: the registry that holds its client, its latches and its readings.
+        on_notice: told one line for every latch, wait and retry of calls without a listener of
+            their own.
+        context_limit: its window in tokens (`Endpoints.context_limit` knows it); a request that
+            is too large for it is not sent. 0 for unknown.
+        jitter: draws the factor of a backoff.
+    """
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        settings: EndpointSettings,
+        params: ModelParams,
+        *,
+        retry: RetryPolicy = RetryPolicy(),  # noqa: B008  # frozen
+        on_notice: NoticeListener | None = None,
+        context_limit: int = 0,
+        jitter: Callable[[], float] = random_jitter,
+    ) -> None:
+        self._endpoints = endpoints
+        self._settings = settings
+        self._params = params
+        self._retry = retry
+        self._on_notice = on_notice
+        self._context_limit = context_limit
+        self._jitter = jitter
+
+    async def turn(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolDefinition],
+        *,
+        response_schema: Mapping[str, Any] | None = None,
+        on_thinking: TextListener | None = None,
+        on_output: TextListener | None = None,
+        on_notice: NoticeListener | None = None,
+    ) -> Turn:
+        """Asks for one turn and returns it (`run_turn`).
+
+        Args:
+            response_schema: the shape the answer is to have: as ``response_format``, or in words
+                for a model that takes none. None for any answer.
+
+        Raises:
+            WireError: the endpoint failed, and nothing more could be tried.
+        """
+        return await run_turn(
+            self._endpoints.client(self._settings),
+            self._endpoints.capabilities(self._settings),
+            self._builder(messages, tools, response_schema),
+            max_retries=self._retry.max_retries,
+            loading_timeout_seconds=self._retry.loading_timeout_seconds,
+            on_notice=on_notice or self._on_notice,
+            context_limit=self._context_limit,
+            model=self._params.model,
+            droppable=tuple(self._params.extra_body),
+            calibration=self._endpoints.calibration(self._settings),
+            jitter=self._jitter,
+            idle_seconds=self._settings.idle_seconds,
+            first_chunk_seconds=self._settings.first_chunk_seconds,
+            on_thinking=on_thinking,
+            on_output=on_output,
+        )
+
+    async def ask_json(self, system: str, user: str, schema: Mapping[str, Any]) -> object | None:
+        """Asks beside the run for JSON of a shape; returns the value, or None when none came.
+
+        Raises:
+            WireError: the endpoint failed.
+        """
+        value: object = await ask_json(
+            self._endpoints,
+            self._settings,
+            self._params.model,
+            system,
+            user,
+            schema,
+            on_notice=self._on_notice,
+        )
+        return value
+
+    def _builder(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolDefinition],
+        schema: Mapping[str, Any] | None,
+    ) -> RequestBuilder:
+        def request(
+            capabilities: Capabilities, refused: ModelCapabilities | None
+        ) -> Mapping[str, Any]:
+            if schema is None:
+                return build_body(self._params, capabilities, refused, messages, tools)
+            if refused is not None and not refused.structured_output:
+                told = with_schema_prompt(messages, schema)
+                return build_body(self._params, capabilities, refused, told, tools)
+            body = build_body(self._params, capabilities, refused, messages, tools)
+            return {**body, "response_format": response_format(schema, capabilities)}
+
+        return request

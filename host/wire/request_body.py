@@ -1,0 +1,105 @@
+"""The body of a chat request, built from what was asked and what the endpoint takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from host.errors import ToolArgumentsError
+from host.records import Message, ToolDefinition
+from host.text.json_text import compact_json, parse_json_strict
+from host.text.tool_arguments import parse_tool_arguments
+from host.wire.capabilities import (
+    Capabilities,
+    ModelCapabilities,
+    ceiling_and_temperature,
+    effort_for,
+)
+from host.wire.schema_compat import relax_tools, sanitize_tools
+from host.wire.settings import ModelParams
+
+RESERVED_FIELDS = frozenset({"model", "messages", "stream", "tools"})
+"""What ``extra_body`` never sets: dropping or changing one would make it another request."""
+
+_KEY_ORDER = (
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "reasoning_effort",
+)
+
+
+def build_body(
+    params: ModelParams,
+    capabilities: Capabilities,
+    refused: ModelCapabilities | None,
+    messages: Sequence[Message],
+    tools: Sequence[ToolDefinition] = (),
+) -> dict[str, Any]:
+    """The body of one streamed chat request (agent-core §18).
+
+    ``extra_body`` comes in without reserved and refused fields and may override what ``params``
+    says. Tools are sanitised, relaxed where the endpoint builds no grammar, and absent when there
+    are none. Any two keys stand in the same order in every body, whatever was latched meanwhile.
+    ``messages`` is the given list itself unless a call in it has to be mended: servers answer 500
+    to every later request of a conversation that holds arguments which are no JSON object.
+
+    Args:
+        refused: the latches of ``params.model``; None for a model nobody knows.
+    """
+    fields = ceiling_and_temperature(refused, params.max_tokens, params.temperature)
+    if effort := effort_for(refused, params.reasoning_effort):
+        fields["reasoning_effort"] = effort
+    if capabilities.usage_in_stream:
+        fields["stream_options"] = {"include_usage": True}
+    unwanted = RESERVED_FIELDS | (refused.refused_fields if refused else set())
+    fields |= {name: value for name, value in params.extra_body.items() if name not in unwanted}
+    fields |= {"model": params.model, "messages": _replayable(messages), "stream": True}
+    body = {key: fields.pop(key) for key in _KEY_ORDER if key in fields} | fields
+    if tools:
+        sanitized = sanitize_tools(tools)
+        body["tools"] = sanitized if capabilities.strict_schemas else relax_tools(sanitized)
+    return body
+
+
+def _replayable(messages: Sequence[Message]) -> Sequence[Message]:
+    replayable = [_with_readable_calls(message) for message in messages]
+    changed = any(ours is not theirs for ours, theirs in zip(replayable, messages, strict=True))
+    return replayable if changed else messages
+
+
+def _with_readable_calls(message: Message) -> Message:
+    calls: Any = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return message
+    readable = [_with_object_arguments(call) for call in calls]
+    if all(ours is theirs for ours, theirs in zip(readable, calls, strict=True)):
+        return message
+    mended: Any = {**message, "tool_calls": readable}
+    return mended  # type: ignore[no-any-return]  # a TypedDict cannot be rebuilt key by key
+
+
+def _with_object_arguments(call: Any) -> Any:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping):
+        return call
+    written = function.get("arguments")
+    text = _object_text(written)
+    return call if text == written else {**call, "function": {**function, "arguments": text}}
+
+
+def _object_text(arguments: object) -> str:
+    """Arguments as JSON object text: as written where they are that, ``{}`` where unreadable."""
+    try:
+        if isinstance(arguments, str) and isinstance(parse_json_strict(arguments), dict):
+            return arguments
+    except ValueError:
+        pass
+    try:
+        return compact_json(parse_tool_arguments(arguments))
+    except (ToolArgumentsError, ValueError, TypeError):
+        return "{}"

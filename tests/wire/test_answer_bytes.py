@@ -1,0 +1,52 @@
+"""Payloads of an answer's body, however it was cut and whatever it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.wire.answer_bytes import AnswerDecoder
+from host.wire.sse import SseDecoder
+
+_chunks = st.sampled_from(
+    [{"choices": [{"delta": {"content": "é\n<x>{"}}]}, {"error": "no"}, {"choices": []}]
+)
+_space = st.text(alphabet=" \t\r\n", max_size=3)
+
+
+def _fed(whole: bytes, cuts: list[int]) -> list[str]:
+    decoder, payloads, start = AnswerDecoder(), list[str](), 0
+    for cut in [*sorted(cut % (len(whole) + 1) for cut in cuts), len(whole)]:
+        payloads += decoder.feed(whole[start:cut])
+        start = cut
+    return [*payloads, *decoder.finish()]
+
+
+@given(_space, st.lists(_chunks, max_size=4), st.lists(st.integers(0, 500), max_size=6))
+def test_events_are_what_the_event_decoder_says_wherever_they_were_cut(
+    space: str, chunks: list[dict[str, Any]], cuts: list[int]
+) -> None:
+    lines = "".join(f": note\n\ndata: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    whole = (space + lines + "data: [DONE]\n\n").encode()
+    plain = SseDecoder()
+    assert _fed(whole, cuts) == [*plain.feed(whole), *plain.finish()]
+
+
+@given(_space, _chunks, st.booleans(), st.lists(st.integers(0, 500), max_size=6))
+def test_a_json_body_is_one_payload_wherever_it_was_cut(
+    space: str, chunk: dict[str, Any], has_mark: bool, cuts: list[int]
+) -> None:
+    body = json.dumps(chunk, ensure_ascii=False, indent=1)
+    whole = (b"\xef\xbb\xbf" if has_mark else b"") + (space + body).encode()
+    assert [json.loads(payload) for payload in _fed(whole, cuts)] == [chunk]
+
+
+def test_a_page_is_one_payload() -> None:
+    assert _fed(b"<!doctype html>\n\n<p>data: x\n\n", [4]) == ["<!doctype html>\n\n<p>data: x\n\n"]
+
+
+def test_nothing_is_no_payload() -> None:
+    assert _fed(b"", []) == _fed(b" \r\n", [1]) == _fed(b"\xef\xbb\xbf", [1]) == []

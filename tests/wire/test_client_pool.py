@@ -1,0 +1,109 @@
+"""openai clients: which are shared, which are opened, and that all are closed."""
+
+from __future__ import annotations
+
+import traceback
+
+import httpx2
+import openai
+import pytest
+
+from host.errors import ConfigError
+from host.wire.client_pool import MAX_CLIENTS, ClientPool
+from host.wire.settings import NO_KEY, EndpointSettings
+from tests.fakes.endpoint import FakeEndpoint, as_json
+
+
+def _settings(name: str, **fields: object) -> EndpointSettings:
+    return EndpointSettings(**{"base_url": f"http://{name}.test/v1", **fields})  # type: ignore[arg-type]  # fields of one test each
+
+
+async def test_one_endpoint_key_and_limit_share_one_client() -> None:
+    async with ClientPool(open_http=FakeEndpoint().http) as pool:
+        first = pool.client(_settings("a"))
+        assert pool.client(_settings("a", api_key="", first_token_seconds=3)) is first
+        others = [
+            pool.client(_settings("a", api_key="k")),
+            pool.client(_settings("a", request_timeout_seconds=3)),
+            pool.client(_settings("b")),
+        ]
+        assert len({id(client) for client in (first, *others)}) == 4
+
+
+async def test_a_client_retries_nothing_and_waits_as_long_as_its_settings_say() -> None:
+    async with ClientPool(open_http=FakeEndpoint().http) as pool:
+        patient, limited = (
+            pool.client(_settings("a")),
+            pool.client(_settings("a", request_timeout_seconds=3)),
+        )
+        assert (patient.max_retries, patient.timeout, patient.api_key) == (0, None, NO_KEY)
+        assert limited.timeout == 3
+
+
+async def test_the_client_asked_for_longest_ago_leaves_a_full_pool() -> None:
+    async with ClientPool(open_http=FakeEndpoint().http) as pool:
+        clients = [pool.client(_settings(f"e{i}")) for i in range(MAX_CLIENTS)]
+        assert pool.client(_settings("e0")) is clients[0]
+        pool.client(_settings("one-more"))
+        assert pool.client(_settings("e0")) is clients[0]
+        assert pool.client(_settings("e2")) is clients[2]
+        assert pool.client(_settings("e1")) is not clients[1]
+
+
+async def test_leaving_closes_every_client_also_those_pushed_out_and_reset() -> None:
+    async with ClientPool(max_clients=1, open_http=FakeEndpoint().http) as pool:
+        clients = [pool.client(_settings(name)) for name in "abc"]
+        pool.retire()
+        clients.append(pool.client(_settings("a")))
+        assert not any(client.is_closed() for client in clients)
+    assert all(client.is_closed() for client in clients)
+
+
+async def test_nothing_of_the_environment_reaches_an_endpoint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-someone-else")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-someone-else")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-of-someone-else")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.test/v1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer of-someone-else")
+    endpoint = FakeEndpoint(routes={"/v1/models": [as_json({"data": []})]})
+    async with ClientPool(open_http=endpoint.http) as pool:
+        await pool.client(_settings("a")).get("/models", cast_to=httpx2.Response)
+    request = endpoint.requests[0]
+    assert request.url.host == "a.test"
+    assert request.headers["authorization"] == f"Bearer {NO_KEY}"
+    assert "someone-else" not in repr(request.headers.multi_items())
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "http://me:pass-word@[::1/v1",
+        "",
+        "localhost:8080/v1",
+        "ftp://me:pass-word@a/v1",
+        "http:///v1",
+    ],
+)
+async def test_a_base_url_that_is_none_is_a_mistake_of_the_user_and_keeps_its_secret(
+    base_url: str,
+) -> None:
+    async with ClientPool(open_http=FakeEndpoint().http) as pool:
+        with pytest.raises(ConfigError, match="http://localhost") as caught:
+            pool.client(EndpointSettings(base_url=base_url))
+    assert "pass-word" not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_spaces_around_a_base_url_do_no_harm() -> None:
+    async with ClientPool(open_http=FakeEndpoint().http) as pool:
+        client = pool.client(EndpointSettings(base_url=" http://a.test/v1/ "))
+        assert str(client.base_url) == "http://a.test/v1/"
+
+
+async def test_without_a_factory_clients_are_real_and_share_their_certificates() -> None:
+    async with ClientPool() as pool:
+        clients = [pool.client(_settings(name)) for name in "ab"]
+        clients.append(pool.client(EndpointSettings(base_url="https://a.test/v1")))
+        assert all(isinstance(client, openai.AsyncOpenAI) for client in clients)
+    assert all(client.is_closed() for client in clients)

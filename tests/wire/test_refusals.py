@@ -1,0 +1,212 @@
+"""What a refusal teaches."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.wire.capabilities import Capabilities, ModelCapabilities, latch_state
+from host.wire.refusals import learn, lesson_of
+
+GRAMMAR = "Failed to initialize samplers: failed to parse grammar"
+STREAM_OPTIONS = "Unknown parameter: 'stream_options.include_usage'"
+EFFORT_FIELD = "This model does not support reasoning_effort"
+EFFORT_VALUE = (
+    "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model. "
+    "Supported values are: 'low', 'medium', and 'high'."
+)
+CEILING = (
+    "Unsupported parameter: 'max_tokens' is not supported with this model. "
+    "Use 'max_completion_tokens' instead."
+)
+TEMPERATURE = (
+    "Unsupported value: 'temperature' does not support 0.4 with this model. "
+    "Only the default (1) value is supported."
+)
+RESPONSE_FORMAT = "response_format is not available"
+UNKNOWN = "Unrecognized request arguments supplied: top_k, min_p"
+
+TEACHING = {
+    GRAMMAR: "strict_schemas",
+    STREAM_OPTIONS: "usage_in_stream",
+    EFFORT_FIELD: "reasoning_effort",
+    EFFORT_VALUE: "refused_efforts",
+    CEILING: "legacy_token_limit",
+    TEMPERATURE: "chosen_temperature",
+    RESPONSE_FORMAT: "structured_output",
+    UNKNOWN: "refused_fields",
+}
+DROPPABLE = ("top_k", "min_p")
+
+
+@pytest.mark.parametrize(("text", "latch"), TEACHING.items())
+def test_a_field_refusal_teaches_its_latch_once(text: str, latch: str) -> None:
+    capabilities = Capabilities()
+    lesson = lesson_of(text, capabilities, model="m", droppable=DROPPABLE)
+    assert lesson is not None
+    assert lesson.latch == latch
+    learn(capabilities, lesson)
+    assert lesson_of(text, capabilities, model="m", droppable=DROPPABLE) is None
+
+
+@given(st.permutations(list(TEACHING)), st.sampled_from(["\n", "; ", " "]))
+def test_of_several_refusals_in_one_text_the_earlier_rule_wins_until_all_are_learned(
+    texts: list[str], between: str
+) -> None:
+    capabilities = Capabilities()
+    # Value wordings hide a field refusal of the effort, so that these two are kept apart.
+    whole = between.join(text for text in texts if text != EFFORT_VALUE)
+    learned = []
+    while lesson := lesson_of(whole, capabilities, model="m", droppable=DROPPABLE):
+        learned.append(lesson.latch)
+        before = latch_state(capabilities, "m")
+        learn(capabilities, lesson)
+        assert latch_state(capabilities, "m") != before
+    order = [latch for latch in TEACHING.values() if latch in learned]
+    assert learned == order
+    assert {"strict_schemas", "usage_in_stream", "chosen_temperature"} <= set(learned)
+
+
+@pytest.mark.parametrize("text", [EFFORT_FIELD, EFFORT_VALUE, CEILING, TEMPERATURE, UNKNOWN])
+def test_without_a_model_its_refusals_teach_nothing(text: str) -> None:
+    assert lesson_of(text, Capabilities(), droppable=DROPPABLE) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no such model",
+        "",
+        "max_tokens is too large: 900000. This model supports at most 16384 tokens",
+        "max_tokens or max_completion_tokens is too large: 99999",
+        "max_tokens (or max_completion_tokens) must be less than 8192",
+        "Invalid value: 'temperature' does not support 7. Supported values are between 0 and 2",
+        "'top_p' does not support 3. Only the default is supported. Adjust temperature",
+        "Only the default is supported for 'temperature\"",
+        "Invalid schema for response_format 'answer': additionalProperties must be false",
+        "Invalid JSON_SCHEMA: Invalid Schema",
+        "Unrecognized request argument supplied: other",
+        "Unknown parameter: 'other.deep'.",
+        "Invalid value: 'reasoning_effort'",
+        "Unsupported value: 'reasoning_effort' does not support 'xhigh'",
+        "Unsupported value: 'reasoning_effort' does not support 'high'",
+        "Unsupported value: 'reasoning_effort' does not support 'low'. Supported values are: low",
+        "no user query found in messages; grammar follows",
+    ],
+)
+def test_complaints_about_values_and_strangers_teach_nothing(text: str) -> None:
+    assert lesson_of(text, Capabilities(), model="m", droppable=("top_k",)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "latch"),
+    [
+        ("Unsupported parameter: 'reasoning_effort' is not supported", "reasoning_effort"),
+        ("temperature does not take 0.3: only the default works", "chosen_temperature"),
+        ('"temperature": Only the default (1) is supported', "chosen_temperature"),
+        ("json_schema is not implemented", "structured_output"),
+        ("STREAM_OPTIONS is unknown", "usage_in_stream"),
+        ("JSON schema conversion failed for response_format", "strict_schemas"),
+    ],
+)
+def test_other_wordings_of_a_field_refusal_are_known(text: str, latch: str) -> None:
+    lesson = lesson_of(text, Capabilities(), model="m")
+    assert lesson is not None
+    assert lesson.latch == latch
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("Unrecognized request argument supplied: top_k", ("top_k",)),
+        ("Unrecognized request arguments supplied: top_k, other, 'min_p'.\nBye", DROPPABLE),
+        ("Unknown parameter: 'top_k.deep'.", ("top_k",)),
+        ("unknown parameter: `min_p[0].x`", ("min_p",)),
+        ('Unknown parameter: "top_k". Unknown parameter: "min_p"', DROPPABLE),
+        ("Unrecognized request arguments supplied: top_k, top_k", ("top_k",)),
+    ],
+)
+def test_unknown_fields_are_read_by_their_top_level_name(
+    text: str, fields: tuple[str, ...]
+) -> None:
+    lesson = lesson_of(text, Capabilities(), model="m", droppable=DROPPABLE)
+    assert lesson is not None
+    assert lesson.fields == fields
+
+
+FIELDS = st.lists(st.sampled_from(["a", "b_c", "d1", "top_k"]), unique=True, min_size=1)
+
+
+@given(FIELDS, FIELDS, FIELDS, st.sampled_from(["{}", "'{}'", "`{}`"]), st.sampled_from(["", "."]))
+def test_exactly_the_droppable_fields_not_refused_before_are_learned(
+    named: list[str], droppable: list[str], refused: list[str], dress: str, end: str
+) -> None:
+    capabilities = Capabilities()
+    capabilities.for_model("m").refused_fields.update(refused)
+    listed = ", ".join(dress.format(name) for name in named)
+    text = f"Unrecognized request arguments supplied: {listed}{end}"
+    lesson = lesson_of(text, capabilities, model="m", droppable=droppable)
+    new = {name for name in named if name in droppable and name not in refused}
+    assert set(lesson.fields if lesson else ()) == new
+    if lesson:
+        learn(capabilities, lesson)
+        assert capabilities.for_model("m").refused_fields == {*refused, *new}
+
+
+def test_a_refused_effort_is_learned_with_the_published_list() -> None:
+    capabilities = Capabilities()
+    lesson = lesson_of(EFFORT_VALUE, capabilities, model="m")
+    assert lesson is not None
+    learn(capabilities, lesson)
+    known = capabilities.for_model("m")
+    assert known.refused_efforts == {"minimal"}
+    assert known.supported_efforts == ("low", "medium", "high")
+    assert "minimal" in lesson.notice
+    assert "low" in lesson.notice
+
+
+def test_a_second_refused_effort_keeps_the_list_published_before() -> None:
+    known = ModelCapabilities(refused_efforts={"none"}, supported_efforts=("low", "high"))
+    capabilities = Capabilities(models={"m": known})
+    text = "Unsupported value: 'reasoning_effort' does not support 'low'"
+    lesson = lesson_of(text, capabilities, model="m")
+    assert lesson is not None
+    learn(capabilities, lesson)
+    assert known.refused_efforts == {"none", "low"}
+    assert known.supported_efforts == ("low", "high")
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [(text, "server" if i < 2 else "m") for i, text in enumerate(TEACHING)],
+)
+def test_a_notice_is_one_line_and_opens_with_whom_it_is_about(text: str, first: str) -> None:
+    lesson = lesson_of(text, Capabilities(), model="m", droppable=DROPPABLE)
+    assert lesson is not None
+    assert lesson.notice.split()[0] == first
+    assert "\n" not in lesson.notice
+
+
+def test_one_unknown_field_is_spoken_of_as_one_and_two_as_two() -> None:
+    one = lesson_of("Unknown parameter: 'top_k'", Capabilities(), model="m", droppable=DROPPABLE)
+    two = lesson_of(UNKNOWN, Capabilities(), model="m", droppable=DROPPABLE)
+    assert one is not None
+    assert two is not None
+    assert "field top_k" in one.notice
+    assert "fields top_k, min_p" in two.notice
+
+
+def test_judging_changes_nothing() -> None:
+    capabilities = Capabilities()
+    lesson_of(EFFORT_FIELD, capabilities, model="m")
+    assert capabilities == Capabilities()
+
+
+def test_a_lesson_about_one_model_leaves_the_others_alone() -> None:
+    capabilities = Capabilities()
+    lesson = lesson_of(CEILING, capabilities, model="m")
+    assert lesson is not None
+    learn(capabilities, lesson)
+    assert not capabilities.for_model("m").legacy_token_limit
+    assert capabilities.for_model("n").legacy_token_limit

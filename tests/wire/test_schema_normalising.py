@@ -1,0 +1,153 @@
+"""Schemas in the form grammar builders read."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.wire.schema_normalising import normalise
+from tests.wire.schemas import DATA, NAMES, SCHEMAS, positions
+
+Pair: TypeAlias = tuple[Any, Any]
+EMPTY = {"type": "object", "properties": {}}
+
+_PLAIN: list[Pair] = [
+    ({"type": "integer", "minimum": 0}, {"type": "integer", "minimum": 0}),
+    ("array", {"type": "array"}),
+    ("null", {"type": "null"}),
+    ("object", EMPTY),
+    ("anything", EMPTY),
+    (True, True),
+    (False, False),
+    (None, EMPTY),
+    (3, EMPTY),
+    ({}, {}),
+    ({"type": "object"}, EMPTY),
+    ({"type": "object", "properties": ["a"]}, EMPTY),
+    ({"type": ["string"]}, {"type": "string"}),
+    ({"type": ["null", "string"]}, {"type": "string", "nullable": True}),
+    ({"type": ["null"]}, {"type": "null", "nullable": True}),
+    ({"type": [4, None]}, {"type": "null"}),
+    ({"type": [4, "object"]}, EMPTY),
+    ({"type": ["number", "null"], "pattern": "^(?=a)"}, {"nullable": True, "type": "number"}),
+    (
+        {"type": ["integer", "boolean"], "title": "t"},
+        {"anyOf": [{"type": "integer"}, {"type": "boolean"}], "title": "t"},
+    ),
+    ({"type": ["object", "string"]}, {"anyOf": [EMPTY, {"type": "string"}]}),
+    ({"pattern": "(?<!a)b"}, {}),
+    ({"pattern": "^#[0-9a-f]{3}$"}, {"pattern": "^#[0-9a-f]{3}$"}),
+    ({"pattern": ["(?=a)"]}, {"pattern": ["(?=a)"]}),
+    ({"$ref": "#/$defs/A", "description": "d"}, {"$ref": "#/$defs/A"}),
+    ({"$ref": {"type": "string"}, "title": "t"}, {"title": "t"}),
+    ({"anyOf": [{"type": "string"}]}, {"anyOf": [{"type": "string"}]}),
+    ({"anyOf": [{"type": "null"}]}, {"anyOf": [{"type": "null"}]}),
+    ({"anyOf": [True, {"type": "null"}]}, {"anyOf": [True, {"type": "null"}]}),
+    ({"anyOf": {"type": ["string"]}}, {"anyOf": {"type": "string"}}),
+    ({"items": ["string", True]}, {"items": [{"type": "string"}, True]}),
+]
+
+
+def _wrapped(pairs: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
+    @st.composite
+    def wrap(draw: st.DrawFn) -> Pair:
+        kind = draw(st.sampled_from(["map", "single", "list", "null branch", "two branches"]))
+        raw, normal = draw(pairs)
+        match kind:
+            case "map":
+                named = draw(st.dictionaries(NAMES, pairs, max_size=3))
+                keyword = draw(st.sampled_from(["properties", "$defs", "patternProperties"]))
+                return (
+                    {keyword: {name: one for name, (one, _) in named.items()}},
+                    {keyword: {name: one for name, (_, one) in named.items()}},
+                )
+            case "single":
+                keyword = draw(st.sampled_from(["items", "additionalProperties", "not", "if"]))
+                data = draw(st.sampled_from(DATA))
+                return {keyword: raw, "default": data}, {keyword: normal, "default": data}
+            case "list":
+                keyword = draw(st.sampled_from(["allOf", "prefixItems"]))
+                return {keyword: [raw, raw]}, {keyword: [normal, normal]}
+            case "null branch":
+                return _with_null_branch(draw, raw, normal)
+            case _:
+                fixed = [{"type": "string", "const": "x"}, {"type": "integer"}, {"type": "null"}]
+                return {"oneOf": [raw, *fixed]}, {"oneOf": [normal, *fixed]}
+
+    return wrap()
+
+
+def _with_null_branch(draw: st.DrawFn, raw: Any, normal: Any) -> Pair:
+    union = draw(st.sampled_from(["anyOf", "oneOf"]))
+    null: Any = draw(st.sampled_from([{"type": "null"}, "null", {"type": ["null"]}]))
+    branches = draw(st.permutations([raw, null]))
+    hostile = {union: branches, "title": "outer"}
+    if not isinstance(normal, dict) or normal.get("type") == "null":
+        kept = [normalise(branch) for branch in branches]
+        return hostile, {union: kept, "title": "outer"}
+    if "$ref" in normal:
+        return hostile, normal
+    return hostile, {"title": "outer", "nullable": True, **normal}
+
+
+PAIRS = st.recursive(st.sampled_from(_PLAIN), _wrapped, max_leaves=10)
+
+
+@pytest.mark.parametrize(("raw", "normal"), [*_PLAIN, ([{"type": "string"}], EMPTY)])
+def test_every_known_shape_has_its_normal_form(raw: Any, normal: Any) -> None:
+    assert normalise(raw) == normal
+
+
+@given(PAIRS)
+def test_hostile_shapes_are_normalised_at_any_depth(pair: Pair) -> None:
+    raw, normal = pair
+    assert normalise(raw) == normal
+
+
+def test_a_nullable_union_takes_over_its_real_branch() -> None:
+    since = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]}
+    assert normalise({"properties": {"since": since}}) == {
+        "properties": {"since": {"nullable": True, "type": "integer", "minimum": 0}}
+    }
+
+
+def test_a_nullable_reference_is_the_reference_alone() -> None:
+    assert normalise({"anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}], "title": "t"}) == {
+        "$ref": "#/$defs/A"
+    }
+
+
+def test_a_union_beside_a_list_of_types_is_kept() -> None:
+    union = [{"minLength": 1}, {"minimum": 1}]
+    assert normalise({"type": ["string", "integer"], "anyOf": union}) == {"anyOf": union}
+
+
+def test_a_property_named_ref_is_not_a_reference() -> None:
+    schema = {"type": "object", "properties": {"$ref": {"type": ["string", "null"]}, "b": True}}
+    assert normalise(schema) == {
+        "type": "object",
+        "properties": {"$ref": {"type": "string", "nullable": True}, "b": True},
+    }
+
+
+@given(SCHEMAS)
+def test_normalising_twice_is_normalising_once_and_changes_no_input(schema: Any) -> None:
+    before = deepcopy(schema)
+    once = normalise(schema)
+    assert schema == before
+    assert normalise(once) == once
+
+
+@given(SCHEMAS)
+def test_no_position_keeps_a_shape_that_servers_refuse(schema: Any) -> None:
+    for part in positions(normalise(schema)):
+        assert isinstance(part, dict | bool)
+        if isinstance(part, dict):
+            assert not isinstance(part.get("type"), list)
+            assert "$ref" not in part or list(part) == ["$ref"]
+            assert "(?" not in str(part.get("pattern"))
+            assert part.get("type") != "object" or isinstance(part["properties"], dict)

@@ -1,0 +1,88 @@
+"""Schemas without what no grammar holds."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.wire.schema_relaxing import relax
+from tests.wire.schemas import DATA, KEYWORD_NAMES, NAMES, SCHEMAS
+
+Pair: TypeAlias = tuple[Any, Any]
+
+_PLAIN: list[Pair] = [
+    ({"type": "string", "format": "uri"}, {"type": "string"}),
+    ({"type": "string", "pattern": r"^\d+$", "minLength": 2}, {"type": "string", "minLength": 2}),
+    ({"enum": ["a", "b"]}, {"enum": ["a", "b"]}),
+    ({"$ref": "#/$defs/A"}, {"$ref": "#/$defs/A"}),
+    ({"$ref": "#/properties/format"}, {"$ref": "#/properties/format"}),
+    ({"$ref": "https://example.org/a.json"}, {"$ref": "https://example.org/a.json"}),
+    ({"additionalProperties": True}, {"additionalProperties": True}),
+    ({"additionalProperties": False}, {"additionalProperties": False}),
+    (False, False),
+    # llama-server b10434 refuses what stands on the left of these.
+    (True, {}),
+    ({"type": "str", "title": "t"}, {"title": "t"}),
+    ({"type": "any"}, {}),
+    ({"type": "string", "minLength": -1}, {"type": "string"}),
+    ({"type": "array", "maxItems": "2"}, {"type": "array"}),
+    ({"enum": []}, {}),
+    ({"$ref": "#"}, {}),
+    ({"$ref": "#/$defs/Missing"}, {}),
+    ({"$ref": "#/definitions/A"}, {}),
+]
+
+
+@st.composite
+def _wrap(draw: st.DrawFn, pairs: st.SearchStrategy[Pair]) -> Pair:
+    shared = {"required": draw(st.lists(NAMES)), "default": draw(st.sampled_from(DATA))}
+    keyword = draw(st.sampled_from(["items", "anyOf", "properties", "patternProperties", "not"]))
+    raw, relaxed = draw(pairs)
+    match keyword:
+        case "anyOf":
+            return {**shared, keyword: [raw, raw]}, {**shared, keyword: [relaxed, relaxed]}
+        case "properties" | "patternProperties":
+            named = draw(st.dictionaries(NAMES, pairs, max_size=3))
+            return (
+                {**shared, keyword: {name: one for name, (one, _) in named.items()}},
+                {**shared, keyword: {name: one for name, (_, one) in named.items()}},
+            )
+        case _:
+            return {**shared, keyword: raw, "format": "x"}, {**shared, keyword: relaxed}
+
+
+PAIRS = st.recursive(st.sampled_from(_PLAIN), _wrap, max_leaves=8)
+
+
+@given(st.dictionaries(NAMES, PAIRS, max_size=4))
+def test_only_keywords_at_schema_positions_go(properties: dict[str, Pair]) -> None:
+    pool = {"A": {"type": "string"}}
+    raw = {"properties": {name: one for name, (one, _) in properties.items()}, "$defs": pool}
+    kept = {"properties": {name: one for name, (_, one) in properties.items()}, "$defs": pool}
+    assert relax(raw) == kept
+
+
+@pytest.mark.parametrize("name", [*KEYWORD_NAMES, "enum", "minLength"])
+def test_a_property_named_like_a_keyword_stays_and_stays_required(name: str) -> None:
+    schema = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+    assert relax(schema) == schema
+
+
+@pytest.mark.parametrize("keyword", ["default", "const", "enum", "examples"])
+def test_data_is_left_as_it_is(keyword: str) -> None:
+    data = [{"pattern": "a", "format": "b", "items": True}]
+    assert relax({"properties": {"a": {keyword: data}}}) == {"properties": {"a": {keyword: data}}}
+
+
+@given(st.dictionaries(NAMES, SCHEMAS, max_size=4))
+def test_relaxing_twice_is_relaxing_once_and_changes_no_input(properties: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": properties, "$defs": {"A": True}}
+    before = deepcopy(schema)
+    once = relax(schema)
+    assert schema == before
+    assert relax(once) == once
+    assert set(once["properties"]) == set(properties)
