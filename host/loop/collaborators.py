@@ -1,0 +1,121 @@
+"""The parts a loop is given from outside: a model, a toolbox, hooks, and callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, Protocol, TypeAlias
+
+from host.records import (
+    CatalogueServer,
+    HookContext,
+    HookEvent,
+    HookOutcome,
+    Message,
+    RunEventKind,
+    ToolCallRequest,
+    ToolDefinition,
+    ToolFailure,
+    ToolSuccess,
+    Turn,
+)
+
+TextSink: TypeAlias = Callable[[str], None]
+"""Takes one piece of text: a delta or a notice."""
+
+Now: TypeAlias = Callable[[], datetime]
+"""Returns the wall clock's time, aware."""
+
+Decision: TypeAlias = Literal["allow"] | tuple[Literal["deny"], str]
+"""An approver's word on one call; the text of a refusal is what the model reads."""
+
+
+class Model(Protocol):
+    """Answers one request at a time; retries, timeouts and negotiation are its own affair."""
+
+    async def turn(
+        self,
+        messages: list[Message],
+        tools: list[ToolDefinition],
+        *,
+        response_schema: dict[str, Any] | None = None,
+        on_thinking: TextSink | None = None,
+        on_output: TextSink | None = None,
+        on_notice: TextSink | None = None,
+    ) -> Turn:
+        """Sends the messages and returns the whole answer; text is told as it arrives.
+
+        ``tools`` is the same list object from step to step while nothing is loaded.
+        """
+        ...
+
+    async def ask_json(self, system: str, user: str, schema: dict[str, Any]) -> object | None:
+        """Asks a side question and returns the JSON value answered, or None without one."""
+        ...
+
+
+class Toolbox(Protocol):
+    """The tools of a run: their names, their definitions, and the way to call them."""
+
+    def catalogue(self) -> Sequence[CatalogueServer]:
+        """Every offered tool by server; read once per run."""
+        ...
+
+    def definitions(self, names: list[str]) -> Sequence[ToolDefinition]:
+        """The definitions of the tools named; a name without one is left out."""
+        ...
+
+    def check(self, name: str, args: dict[str, Any]) -> Sequence[str]:
+        """What keeps these arguments from fitting the tool's schema; empty when they fit."""
+        ...
+
+    async def call(self, request: ToolCallRequest) -> ToolSuccess | ToolFailure:
+        """Makes the call; a name that nobody owns is answered with a failure that says so."""
+        ...
+
+
+class HookRunner(Protocol):
+    """Runs every hook of one event and returns what each did, in configured order."""
+
+    async def __call__(self, event: HookEvent, context: HookContext, /) -> Sequence[HookOutcome]:
+        """Runs the hooks; one that fails is an outcome, not an exception."""
+        ...
+
+
+class EventSink(Protocol):
+    """Hears what happens in a run, as keyword fields.
+
+    ``functools.partial(bus.emit, run_id)`` is one: the bus adds run id, number and time. It is
+    called synchronously; what it raises is dropped, since a watcher never ends what it watches.
+    """
+
+    def __call__(
+        self,
+        *,
+        kind: RunEventKind,
+        text: str = "",
+        name: str = "",
+        step: str = "",
+        ok: bool | None = None,
+        usage: Mapping[str, Any] | None = None,
+        id: str | None = None,  # noqa: A002  # the event record's own field name
+    ) -> object:
+        """Takes one event."""
+        ...
+
+
+MessageSink: TypeAlias = Callable[[Message, int], object]
+"""Called with each message the run appends and its step; an awaitable answer is awaited."""
+
+TurnSink: TypeAlias = Callable[[Turn, int], object]
+"""Called with each answered turn and its step; an awaitable answer is awaited."""
+
+Approver: TypeAlias = Callable[[ToolCallRequest], Decision | Awaitable[Decision]]
+"""Decides on one call."""
+
+Transcript: TypeAlias = Sequence[Message]
+
+BeforeStep: TypeAlias = Callable[
+    [list[Message], int], Transcript | Awaitable[Transcript | None] | None
+]
+"""Called with the transcript before each request; may return what takes its place."""

@@ -1,0 +1,100 @@
+"""Stopping a run from outside, at once, without losing what it has done."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import anyio
+
+from host.loop.next_step import stop_before_request
+from host.loop.stop_reasons import Deadline
+from host.records import StopReason
+
+Answer = TypeVar("Answer")
+
+
+class Interrupted(Exception):
+    """What was being awaited has been cut off; the loop turns this into its stop reason."""
+
+    def __init__(self, reason: StopReason) -> None:
+        self.reason: StopReason = reason
+        super().__init__(reason)
+
+
+class RunControl:
+    """A stop button: hand it to a run in its options, press it from another task.
+
+    The run ends at once with ``stop_reason="stopped"``: the request or the calls under way are
+    cancelled, and its transcript can be replayed. Belongs to one event loop; is not for threads.
+    """
+
+    def __init__(self) -> None:
+        self._reason: str | None = None
+        self._scopes: set[anyio.CancelScope] = set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._reason is not None
+
+    @property
+    def reason(self) -> str:
+        """What the first ``stop`` gave as its reason; "" before it."""
+        return self._reason or ""
+
+    def stop(self, reason: str = "") -> None:
+        """Stops the runs that hold this control, now or as soon as they begin.
+
+        Args:
+            reason: a line for whoever watches. Only the first call's counts.
+        """
+        if self._reason is None:
+            self._reason = reason
+        for scope in tuple(self._scopes):
+            scope.cancel()
+
+    @contextmanager
+    def attached(self, scope: anyio.CancelScope) -> Iterator[None]:
+        """Lets ``stop`` cancel the scope while the block runs."""
+        self._scopes.add(scope)
+        try:
+            yield
+        finally:
+            self._scopes.discard(scope)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interruption:
+    """What may cut a run short from outside: a person, or the hour."""
+
+    control: RunControl = field(default_factory=RunControl)
+    deadline: Deadline = field(default_factory=Deadline)
+
+    def due(self) -> StopReason | None:
+        """Why nothing may be begun now; None when it may."""
+        now = anyio.current_time()
+        return stop_before_request(self.deadline, now, stopped=self.control.stopped)
+
+    async def cut_short(self, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Awaits ``work()`` until it ends, the run is stopped, or its time is up.
+
+        What ``work`` had finished when the stop came is returned all the same; an error it
+        raises while it is being cut off is part of that, and not the run's failure.
+
+        Raises:
+            Interrupted: the work was cancelled, or must not begin any more.
+        """
+        reason = self.due()
+        if reason is None:
+            with anyio.CancelScope(deadline=self.deadline.at_seconds) as scope:
+                try:
+                    with self.control.attached(scope):
+                        return await work()
+                except Exception:
+                    if not scope.cancel_called:
+                        raise
+            reason = "stopped" if self.control.stopped else "deadline"
+        raise Interrupted(reason)

@@ -1,0 +1,85 @@
+"""Telling whoever watches a run what happens in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from host.loop.collaborators import EventSink
+from host.records import HookNote, RunEventKind, Turn, TurnUsage
+from host.text.truncation import preview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvents:
+    """Emits the events of a run, numbered by step; ``sink`` None when nobody watches."""
+
+    sink: EventSink | None
+
+    def tell(
+        self,
+        kind: RunEventKind,
+        step: int | None = None,
+        *,
+        text: str = "",
+        name: str = "",
+        ok: bool | None = None,
+        usage: Mapping[str, Any] | None = None,
+        id: str | None = None,  # noqa: A002  # the event record's own field name
+    ) -> None:
+        """Emits one event; ``step`` None outside steps."""
+        if self.sink is None:
+            return
+        label = "" if step is None else str(step)
+        try:
+            self.sink(kind=kind, text=text, name=name, step=label, ok=ok, usage=usage, id=id)
+        except Exception:  # noqa: BLE001  # a watcher never ends what it watches
+            return
+
+    def call(self, step: int, name: str, call_id: str, raw: str) -> None:
+        """Announces a call."""
+        self.tell("tool-call", step, text=preview(raw), name=name, id=call_id)
+
+    def result(self, step: int, name: str, call_id: str, text: str, *, ok: bool) -> None:
+        """Tells what a call was answered."""
+        self.tell("tool-result", step, text=preview(text), name=name, ok=ok, id=call_id)
+
+    def usage(self, step: int, total: TurnUsage, turn: Turn) -> None:
+        """Tells the run's totals so far, and under ``turn`` what this turn took."""
+        self.tell("usage", step, usage=usage_report(total, turn))
+
+    def note(self, note: HookNote) -> None:
+        """Tells what a hook did."""
+        self.tell("notice", text=note_text(note))
+
+
+def usage_report(total: TurnUsage, turn: Turn) -> dict[str, Any]:
+    """A usage event's payload: running totals, and the turn's own figures under ``turn``.
+
+    Keys are camelCase; figures that were not reported are absent (agent-core §13).
+    """
+    report: dict[str, Any] = {
+        "promptTokens": total.prompt_tokens,
+        "completionTokens": total.completion_tokens,
+        "totalTokens": total.total_tokens,
+    }
+    if total.cached_tokens is not None:
+        report["cachedTokens"] = total.cached_tokens
+    own = {_camel(key): value for key, value in asdict(turn.usage).items() if value is not None}
+    return {**report, "turn": {**own, "finishReason": turn.finish_reason}}
+
+
+def note_text(note: HookNote) -> str:
+    """A hook's note as one line for people."""
+    who = f"hook {note.hook_id} of {note.source}" if note.source else f"the {note.event} hooks"
+    if note.error is not None:
+        return f"{who} failed ({note.event}): {note.error}"
+    if note.veto:
+        return f"{who} vetoed {note.event}" + (f": {note.text}" if note.text else "")
+    return f"{who} added about {note.tokens or 0} tokens of context ({note.event})"
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

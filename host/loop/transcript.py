@@ -1,0 +1,124 @@
+"""The messages a loop appends: well-formed whatever happens, so that a transcript replays.
+
+Every call of an assistant message has exactly one tool message, under an id that nothing else in
+the transcript carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from host.records import AssistantMessage, Message, StopReason, ToolCall, ToolMessage
+from host.text.json_text import compact_json
+
+STOPPED_TEXT = (
+    "This call was begun and cut off before it finished: whether it took effect is unknown."
+)
+"""What the model reads in place of a result that never came."""
+
+_WHY_NOT_RUN: dict[StopReason, str] = {
+    "completed": "the run was over",
+    "stuck-loop": "the same call had been made again and again",
+    "backstop": "the run had used up its tool turns",
+    "deadline": "the run's time was up",
+    "budget": "the run's budget was spent",
+    "stopped": "the run was stopped",
+}
+
+
+def not_run_text(reason: StopReason | None) -> str:
+    """What the model reads for a call that was never begun; None when an error ended the run."""
+    why = "the run broke off" if reason is None else _WHY_NOT_RUN[reason]
+    return f"This call was never made: {why} before its turn came."
+
+
+def tool_call(call_id: str, name: str, args: Mapping[str, Any] | None) -> ToolCall:
+    """The call as an assistant message carries it.
+
+    Arguments are compact JSON of what was read; ``{}`` for None, arguments that could not be.
+    """
+    arguments = compact_json(args) if args else "{}"
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def assistant_message(content: str, calls: Sequence[ToolCall] = ()) -> AssistantMessage:
+    """The turn as a message; empty content is None beside calls, and stays "" without any.
+
+    Endpoints refuse a message that has neither text nor calls, so this overrules agent-core §18,
+    where empty content is always null.
+    """
+    if not calls:
+        return {"role": "assistant", "content": content}
+    return {"role": "assistant", "content": content or None, "tool_calls": list(calls)}
+
+
+def tool_message(call_id: str, content: str) -> ToolMessage:
+    """The answer to the call of that id."""
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def ids_in(messages: Sequence[Message]) -> frozenset[str]:
+    """Every call id that occurs in the messages, asked or answered."""
+    ids: set[str] = set()
+    for message in messages:
+        if message["role"] == "assistant":
+            ids.update(call["id"] for call in message.get("tool_calls") or ())
+        elif message["role"] == "tool":
+            ids.add(message["tool_call_id"])
+    return frozenset(ids)
+
+
+def free_id(wanted: str, taken: Collection[str]) -> str:
+    """``wanted``, or the first of ``wanted_2``, ``wanted_3``, … that is not taken."""
+    if wanted not in taken:
+        return wanted
+    number = 2
+    while f"{wanted}_{number}" in taken:
+        number += 1
+    return f"{wanted}_{number}"
+
+
+def unique_ids(wanted: Sequence[str], taken: Collection[str]) -> tuple[str, ...]:
+    """One id per call, none of them taken and no two alike.
+
+    An id asked for once keeps its name; a repeated one is numbered from its second occurrence
+    on, past every other id that was asked for.
+    """
+    used, reserved = set(taken), {*taken, *wanted}
+    ids: list[str] = []
+    for name in wanted:
+        chosen = free_id(name, reserved) if name in used else name
+        ids.append(chosen)
+        used.add(chosen)
+        reserved.add(chosen)
+    return tuple(ids)
+
+
+def kept_ids(given: Sequence[str], fallbacks: Sequence[str], taken: Collection[str]) -> list[str]:
+    """Given ids as they are; where one is empty, a free one made from its fallback.
+
+    For the bounded loop, whose callers correlate their own ids. The original gave two calls of
+    one tool without ids the same id (tool-loop spec §3, a hole): these get two.
+    """
+    reserved = {*taken, *given}
+    ids: list[str] = []
+    for own, fallback in zip(given, fallbacks, strict=True):
+        chosen = own or free_id(fallback, reserved)
+        reserved.add(chosen)
+        ids.append(chosen)
+    return ids
+
+
+def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """The calls of the last assistant message that no tool message after it answers."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if message["role"] == "tool":
+            answered.add(message["tool_call_id"])
+        elif message["role"] == "assistant":
+            calls = message.get("tool_calls") or ()
+            return tuple(call for call in calls if call["id"] not in answered)
+        else:
+            return ()
+    return ()

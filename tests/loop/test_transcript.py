@@ -1,0 +1,108 @@
+"""Messages that replay: one tool message per call, ids that nothing else carries."""
+
+from __future__ import annotations
+
+import json
+from typing import get_args
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.loop.transcript import (
+    assistant_message,
+    free_id,
+    ids_in,
+    kept_ids,
+    not_run_text,
+    tool_call,
+    tool_message,
+    unanswered_calls,
+    unique_ids,
+)
+from host.records import Message, StopReason
+
+IDS = st.sampled_from(["a", "a_2", "a_3", "a_2_2", "b", "call_0"])
+
+
+@given(st.lists(IDS, max_size=8), st.frozensets(IDS))
+def test_unique_ids_are_unique_free_and_kept_where_they_can_be(
+    wanted: list[str], taken: frozenset[str]
+) -> None:
+    ids = unique_ids(wanted, taken)
+    assert len(ids) == len(wanted) == len(set(ids))
+    assert not set(ids) & taken
+    for position, (name, chosen) in enumerate(zip(wanted, ids, strict=True)):
+        assert chosen.startswith(name)
+        if name not in taken and name not in wanted[:position]:
+            assert chosen == name
+
+
+@given(st.lists(st.tuples(st.one_of(st.just(""), IDS), IDS), max_size=8), st.frozensets(IDS))
+def test_kept_ids_leave_given_ones_alone_and_make_no_two_alike(
+    pairs: list[tuple[str, str]], taken: frozenset[str]
+) -> None:
+    given_ids, fallbacks = [own for own, _ in pairs], [fallback for _, fallback in pairs]
+    ids = kept_ids(given_ids, fallbacks, taken)
+    minted = [chosen for own, chosen in zip(given_ids, ids, strict=True) if not own]
+    assert [chosen for own, chosen in zip(given_ids, ids, strict=True) if own] == [
+        own for own in given_ids if own
+    ]
+    assert len(set(minted)) == len(minted)
+    assert not set(minted) & (taken | set(given_ids))
+
+
+def test_two_calls_without_ids_get_two_ids() -> None:
+    assert kept_ids(["", ""], ["call_f", "call_f"], []) == ["call_f", "call_f_2"]
+    assert free_id("x", {"x", "x_2"}) == "x_3"
+
+
+@given(st.lists(IDS, min_size=1, max_size=6, unique=True), st.data())
+def test_every_call_is_answered_once_whatever_was_answered_before(
+    ids: list[str], data: st.DataObject
+) -> None:
+    done = data.draw(st.lists(st.sampled_from(ids), unique=True))
+    messages: list[Message] = [
+        {"role": "user", "content": "q"},
+        assistant_message("", [tool_call(call_id, "f", {}) for call_id in ids]),
+        *(tool_message(call_id, "r") for call_id in done),
+    ]
+    messages.extend(tool_message(call["id"], "x") for call in unanswered_calls(messages))
+    answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+    assert sorted(answered) == sorted(ids)
+    assert unanswered_calls(messages) == ()
+    assert ids_in(messages) == set(ids)
+
+
+def test_nothing_is_unanswered_without_calls_or_after_a_question() -> None:
+    asked = assistant_message("", [tool_call("a", "f", {})])
+    assert unanswered_calls([]) == ()
+    assert unanswered_calls([assistant_message("done")]) == ()
+    assert unanswered_calls([asked, {"role": "user", "content": "next"}]) == ()
+
+
+ARGUMENTS = st.dictionaries(
+    st.sampled_from(["a", "ä"]), st.one_of(st.integers(), st.text(max_size=3), st.none())
+)
+
+
+@given(ARGUMENTS)
+def test_arguments_are_compact_json_of_the_arguments(args: dict[str, object]) -> None:
+    written = tool_call("i", "f", args)["function"]["arguments"]
+    assert json.loads(written) == args
+    assert written == json.dumps(args, separators=(",", ":"), ensure_ascii=False)
+
+
+def test_unreadable_arguments_are_an_empty_object() -> None:
+    assert tool_call("i", "f", None)["function"]["arguments"] == "{}"
+
+
+def test_empty_content_is_null_beside_calls_only() -> None:
+    assert assistant_message("", [tool_call("i", "f", {})])["content"] is None
+    assert assistant_message("x", [tool_call("i", "f", {})])["content"] == "x"
+    assert assistant_message("") == {"role": "assistant", "content": ""}
+
+
+def test_a_call_never_made_says_why() -> None:
+    texts = [not_run_text(reason) for reason in (*get_args(StopReason), None)]
+    assert len(set(texts)) == len(texts)
+    assert all("never made" in text for text in texts)
