@@ -12,11 +12,12 @@ _MAX_LABEL_CHARS = 80
 _HEADING_MARKS = "#>*+-=~|<` "
 
 _PROMPT = f"""\
-# More tools, by name
-These are names of tools. None of them can be called yet.
-1. First call {LOAD_TOOLS} with the exact names of the tools you need, several in one call.
+# Tools, by name
+You can use the tools below, but only their names are known so far. Do not tell the user which \
+tool to use: call it yourself.
+1. First call {LOAD_TOOLS} with the exact names of all the tools that the request needs.
 2. Then, in your next step, call those tools.
-Load only what the request needs. If it needs no tool, answer without one."""
+If the request needs no tool, answer without one."""
 
 
 def catalogue_list(catalogue: Sequence[CatalogueServer]) -> str:

@@ -1,0 +1,378 @@
+"""One connection to one server, from dialling to closed, in one task that owns it.
+
+The SDK's client must be entered and left by the same task, and two of them in one task end each
+other (sdk.md §2.1). So each connection has a task of its own; everybody else only awaits calls
+and events, and stops it by ``stop``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.client import Client
+from mcp_types import Implementation, ServerNotification, Tool
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from host.pool.bounded import Patience, bounded
+from host.pool.commons import Commons
+from host.pool.failure_words import Failure, dial_failure, ended, is_closed, leaf, timed_out
+from host.pool.fingerprint import connection_digest
+from host.pool.http_containment import ExchangeNote, noting_exchanges
+from host.pool.rows import HttpServerRow, ServerRow, StdioServerRow
+from host.pool.session_life import (
+    SessionLife,
+    learn_of_server,
+    list_roots,
+    read_past_output_schemas,
+)
+from host.pool.tool_walk import list_all_tools
+from host.pool.wire_mending import MendedTransport
+
+if TYPE_CHECKING:
+    from mcp.client import IncomingMessage
+    from mcp_types import CallToolResult
+
+    from host.records.events import CloseReason
+
+CLOSE_SECONDS = 2.0
+"""How long saying goodbye may take; a child's own end is bounded elsewhere."""
+GOING_SECONDS = 0.5
+PROBE_SECONDS = 20.0
+"""How long a child gets to answer while it may be dumb to the probe; half the time, if more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wiring:
+    """Whom a connection tells what; none of them may raise.
+
+    Attributes:
+        on_gone: the server's side ended by itself; what is left is being closed.
+        on_end: it is closed, for whatever reason.
+        on_lost: the server has forgotten the session; answers under way may still come.
+        on_tools: the tools were listed again; True when that changed something.
+        on_notification: the server said something of its own accord.
+        on_notice: level and text of something worth knowing.
+    """
+
+    on_gone: Callable[[Connection], None]
+    on_end: Callable[[Connection], None]
+    on_lost: Callable[[Connection], None]
+    on_tools: Callable[[Connection, Sequence[Tool]], bool]
+    on_notification: Callable[[ServerNotification], None]
+    on_notice: Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    mode: str
+    sse: bool = False
+    seconds: float = math.inf
+
+
+class CallFailed(Exception):
+    """A call raised; what, and what its HTTP exchanges ran into.
+
+    Attributes:
+        reason: the error itself, not a group of them.
+        note: what happened on the way.
+    """
+
+    def __init__(self, reason: BaseException, note: ExchangeNote) -> None:
+        self.reason = reason
+        self.note = note
+        super().__init__(str(reason))
+
+
+class Connection:
+    """A dial and what became of it.
+
+    Attributes:
+        tools: as first listed; empty without an index.
+        failure: why the dial failed; None when it did not.
+        was_ready: it was usable at some time.
+        stop_reason: why somebody here asked for the end; None when nobody did.
+        users: calls and other uses under way.
+        settled: set when the dial came to something: ready, failed or stopped.
+        ended: set when everything of it is gone, the child included.
+    """
+
+    def __init__(
+        self,
+        row: ServerRow,
+        commons: Commons,
+        wiring: Wiring,
+        *,
+        connect_seconds: float | None,
+        lists_tools: bool,
+        client_name: str,
+    ) -> None:
+        self.row = row
+        self.client: Client | None = None
+        self.tools: tuple[Tool, ...] = ()
+        self.failure: Failure | None = None
+        self.was_ready = False
+        self.stop_reason: CloseReason | None = None
+        self.users = 0
+        self.settled = anyio.Event()
+        self.ended = anyio.Event()
+        self._commons = commons
+        self._wiring = wiring
+        self._connect_seconds = math.inf if connect_seconds is None else connect_seconds
+        self._lists_tools = lists_tools
+        self._client_name = client_name
+        self._transport: MendedTransport | None = None
+        self._life: SessionLife | None = None
+        self._scope = anyio.CancelScope()
+        self._left = anyio.Event()
+        self._listed_names: set[str] = set()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the child; None without one."""
+        return self._transport.pid if self._transport else None
+
+    def last_words(self) -> str:
+        """What the child said on stderr; "" for nothing."""
+        return self._transport.last_words() if self._transport else ""
+
+    def end_note(self) -> str:
+        """Why the server's side ended, as a clause without subject; "" while it works."""
+        return self._transport.end_note() if self._transport else ""
+
+    def end_failure(self) -> Failure:
+        """The same with the child's last words, for a connection that ended by itself."""
+        return ended(self.end_note(), self.last_words())
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether somebody here asked for the end."""
+        return self.stop_reason is not None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the server's side is gone: calls in flight get no answer."""
+        return self.ended.is_set() or (self._life is not None and self._life.end.is_set())
+
+    async def ends_soon(self) -> bool:
+        """Whether the server's side is gone, now or in a moment: some say so before they go."""
+        if not self.has_ended and self._life is not None:
+            with anyio.move_on_after(GOING_SECONDS):
+                await self._life.end.wait()
+        return self.has_ended
+
+    async def open(self) -> None:
+        """Dial, and return when that came to something or its time is up; never raises."""
+        if self.is_stopped:
+            self.ended.set()
+            self._wiring.on_end(self)
+            return
+        self._commons.group.start_soon(self._own)
+        with anyio.move_on_after(self._connect_seconds):
+            await self.settled.wait()
+        if not self.settled.is_set():
+            self._fail(timed_out(self._connect_seconds, self.last_words()))
+            self._scope.cancel()
+            # A child that went dumb at the probe and one that is slow look alike: take turns.
+            if self.row.era == "auto" and isinstance(self.row, StdioServerRow):
+                self._commons.legacy ^= {connection_digest(self.row)}
+
+    def stop(self, reason: CloseReason) -> None:
+        """Ask for the end; ``ended`` tells when it has come. The first reason counts."""
+        self.stop_reason = self.stop_reason or reason
+        if self.was_ready and self._life is not None:
+            self._life.end.set()
+        else:
+            self._scope.cancel()
+        self.settled.set()
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        """Count as a user for this block."""
+        self.users += 1
+        try:
+            yield
+        finally:
+            self.users -= 1
+            if not self.users:
+                self._left.set()
+                self._left = anyio.Event()
+
+    async def unused(self) -> None:
+        """Wait until nobody uses it."""
+        while self.users:
+            await self._left.wait()
+
+    def _gone(self, life: SessionLife) -> None:
+        life.end.set()
+        if self.was_ready and not self.is_stopped:
+            self._wiring.on_gone(self)
+
+    def _lose(self) -> None:
+        if self.was_ready:
+            self._wiring.on_lost(self)
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, object], patience: Patience, *, renews: bool
+    ) -> CallToolResult:
+        """The server's answer to one call, made in a task of the pool; only while it is ready.
+
+        Args:
+            renews: whether progress renews the patience.
+
+        Raises:
+            TimeoutError: the patience ran out; the server was told.
+            CallFailed: anything else.
+        """
+        client = self.client
+        assert client is not None
+
+        async def progressed(
+            progress: float,
+            total: float | None,
+            message: str | None,
+        ) -> None:
+            patience.renew()
+
+        async def send() -> CallToolResult:
+            with noting_exchanges() as note:
+                try:
+                    return await client.call_tool(
+                        name, arguments, progress_callback=progressed if renews else None
+                    )
+                except Exception as error:
+                    raise CallFailed(leaf(error), note) from error
+
+        with self.use():
+            return await bounded(self._commons.group, send, patience)
+
+    async def _own(self) -> None:
+        attempt: _Attempt | None = self._first_attempt()
+        try:
+            while attempt is not None and not self.settled.is_set():
+                attempt = await self._attempt(attempt)
+        finally:
+            self.client = None
+            self.settled.set()
+            self.ended.set()
+            self._wiring.on_end(self)
+
+    async def _attempt(self, attempt: _Attempt) -> _Attempt | None:
+        """Dial once and serve to the end; what to try next, if the dial failed but need not."""
+        self._scope = anyio.CancelScope(deadline=anyio.current_time() + attempt.seconds)
+        with noting_exchanges() as note:
+            try:
+                with self._scope:
+                    await self._serve(attempt)
+            except Exception as error:  # noqa: BLE001 - containment: whatever a server or the SDK
+                # does to this connection, the other ones go on.
+                return self._after_failure(attempt, error, note)
+        return None if self.settled.is_set() else _Attempt(mode="legacy")
+
+    async def _serve(self, attempt: _Attempt) -> None:
+        life = self._life = SessionLife(self.row, self._wiring.on_notice)
+        transport = self._transport = MendedTransport(
+            self._commons.transport(
+                self.row,
+                sse=attempt.sse,
+                on_noise=self._hear_noise,
+                on_session_lost=self._lose,
+                on_broken=partial(self._gone, life),
+            ),
+            on_notice=lambda text: self._wiring.on_notice("warning", text),
+            on_end=partial(self._gone, life),
+        )
+        client = Client(
+            transport,
+            mode=attempt.mode,
+            cache=None,
+            client_info=Implementation(
+                name=self._client_name, version=self._commons.settings.client_version
+            ),
+            list_roots_callback=list_roots(self.row.roots or ()),
+            log_level=self.row.log_level,
+            message_handler=self._hear,
+        )
+        async with client:
+            read_past_output_schemas(client, self._listed_names, self._wiring.on_notice)
+            if attempt.mode in MODERN_PROTOCOL_VERSIONS:
+                await learn_of_server(client)
+            if self._lists_tools:
+                self.tools = await self._list(client)
+            self._become_ready(client, attempt)
+            await life.live(client, self._relist if self._lists_tools else None)
+            self.client = None
+            self._scope.deadline = anyio.current_time() + CLOSE_SECONDS
+
+    def _become_ready(self, client: Client, attempt: _Attempt) -> None:
+        if self.settled.is_set():  # the time was up, or somebody stopped it
+            self._scope.cancel()
+            return
+        self._scope.deadline = math.inf
+        if attempt.mode == "legacy" and self.row.era == "auto":
+            self._commons.legacy.add(connection_digest(self.row))
+        self.client = client
+        self.was_ready = True
+        self.settled.set()
+
+    def _first_attempt(self) -> _Attempt:
+        if self.row.era != "auto":
+            return _Attempt(mode=self.row.era)
+        if connection_digest(self.row) in self._commons.legacy:
+            return _Attempt(mode="legacy")
+        if isinstance(self.row, HttpServerRow):
+            return _Attempt(mode="auto")
+        half = 0 if math.isinf(self._connect_seconds) else self._connect_seconds / 2
+        return _Attempt(mode="auto", seconds=max(half, PROBE_SECONDS))
+
+    def _after_failure(
+        self, attempt: _Attempt, error: Exception, note: ExchangeNote
+    ) -> _Attempt | None:
+        if self.settled.is_set():  # it failed in closing, or nobody waits for it any more
+            return None
+        row, reason = self.row, leaf(error)
+        if isinstance(row, HttpServerRow):
+            refused = note.status is not None and 400 <= note.status < 500
+            if row.transport_fallback == "sse" and refused and not attempt.sse:
+                return replace(attempt, sse=True)
+        elif attempt.mode == "auto" and is_closed(reason):
+            return _Attempt(mode="legacy")
+        if attempt.mode == "legacy":
+            self._commons.legacy.discard(connection_digest(row))
+        self._fail(
+            dial_failure(error, note, end_note=self.end_note(), last_words=self.last_words())
+        )
+        return None
+
+    def _fail(self, failure: Failure) -> None:
+        if not self.settled.is_set():
+            self.failure = failure
+            self.settled.set()
+
+    async def _relist(self, client: Client) -> bool:
+        with anyio.fail_after(self._connect_seconds):
+            tools = await self._list(client)
+        return self._wiring.on_tools(self, tools)
+
+    async def _list(self, client: Client) -> tuple[Tool, ...]:
+        tools = await list_all_tools(client)
+        self._listed_names.clear()
+        self._listed_names.update(tool.name for tool in tools)
+        return tuple(tools)
+
+    async def _hear(self, message: IncomingMessage) -> None:
+        if isinstance(message, Exception):
+            return  # the transport has counted it
+        if self._life is not None:
+            self._life.hear(message)
+        self._wiring.on_notification(message)
+
+    def _hear_noise(self, text: str) -> None:
+        self._wiring.on_notice(
+            "warning", f'prints on its output what is no message; skipped: "{text}"'
+        )

@@ -1,0 +1,302 @@
+"""The live servers of a pool: dialled, rested, lost and found again.
+
+Every change of map, status and index is one plain synchronous step; what takes time runs in tasks
+of the pool, one chain per server: a new connection is dialled when the one before it has ended.
+Servers never wait for each other (design §8 "No queue across servers").
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp_types import LoggingMessageNotification, ProgressNotification
+
+from host.pool.commons import Commons
+from host.pool.connection import Connection, Wiring
+from host.pool.entry import Entry
+from host.pool.failure_words import Failure
+from host.pool.pool_events import PoolEvents
+from host.pool.result_cache import ResultCache
+from host.records.events import CloseReason
+from host.text.terminal_text import clean_terminal
+
+if TYPE_CHECKING:
+    from mcp_types import ServerNotification, Tool
+
+logger = logging.getLogger(__name__)
+
+SLOT_SECONDS = 2.0
+"""How long a dial keeps its place among those that start at once."""
+SHORT_WAIT_SECONDS = 1.0
+"""How long a call waits for a failed server to be due, rather than be refused."""
+RETIRE_SECONDS = 5.0
+"""How long a lost session may go on answering what it was asked."""
+
+
+class Fleet:
+    """Entries by id, in configuration order, and what happens to them.
+
+    Attributes:
+        on_change: called after each step that may change what is offered.
+    """
+
+    def __init__(self, commons: Commons, events: PoolEvents, cache: ResultCache | None) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.on_change: Callable[[], None] = lambda: None
+        self._commons = commons
+        self._events = events
+        self._cache = cache
+        self._settings = commons.settings
+        self._slots = anyio.Semaphore(max(1, commons.settings.max_concurrent_dials))
+        self._closing: set[Connection] = set()
+
+    def begin_dial(self, entry: Entry) -> None:
+        """Start dialling, unless a dial is under way or the row is disabled."""
+        if entry.status in ("connecting", "disabled", "ready"):
+            return
+        if entry.status == "error":
+            entry.clock.redialled(anyio.current_time())
+        connection = self._connection(entry)
+        entry.connection = connection
+        entry.status, entry.failure = "connecting", None
+        entry.retry_at = None
+        entry.settled = anyio.Event()
+        self._closing.add(connection)
+        self._commons.group.start_soon(self._dial, entry, connection, entry.previous)
+
+    async def ensure(self, entry: Entry) -> None:
+        """Have the server connected if it is due, or soon will be; waits for a dial under way."""
+        if entry.status == "error":
+            wait = entry.clock.wait_seconds(anyio.current_time())
+            if wait is not None and 0 < wait <= SHORT_WAIT_SECONDS:
+                await anyio.sleep(wait)
+        if entry.is_due(anyio.current_time()):
+            self.begin_dial(entry)
+        await entry.settled.wait()
+        self.touch(entry)
+
+    def touch(self, entry: Entry) -> None:
+        """Count now as the last use."""
+        entry.last_used = anyio.current_time()
+
+    def detach(self, entry: Entry, reason: CloseReason) -> Connection | None:
+        """Take the connection away from its entry and begin to close it."""
+        connection, entry.connection = entry.connection, None
+        entry.settled.set()
+        entry.stir()
+        self._clear_cache(entry)
+        if connection is not None:
+            entry.previous, entry.words = connection, connection.last_words()
+            connection.stop(reason)
+        entry.started_at = None
+        return connection
+
+    def park(self, entry: Entry, reason: CloseReason) -> Connection | None:
+        """Put the server to rest; its tools stay known, and the next use wakes it."""
+        if entry.row.enabled:
+            entry.status = "idle"
+            entry.stale = bool(entry.listing)
+        entry.failure, entry.retry_at = None, None
+        entry.clock.reset()
+        connection = self.detach(entry, reason)
+        self.on_change()
+        return connection
+
+    async def close_all(self) -> None:
+        """Forget every server, close what is open, side by side, and wait for all of it."""
+        entries = list(self.entries.values())
+        self.entries.clear()
+        self.on_change()
+        for entry in entries:
+            self.detach(entry, "shutdown")
+        for connection in list(self._closing):
+            await connection.ended.wait()
+
+    async def closed(self) -> None:
+        """Wait until whatever is being closed now has ended."""
+        for connection in list(self._closing):
+            if connection.is_stopped:
+                await connection.ended.wait()
+
+    def renew(self, entry: Entry, connection: Connection) -> None:
+        """Dial anew for a session the server has forgotten; the old one may finish its answers.
+
+        The new dial does not wait for the old connection, so that a call made inside ``use``
+        cannot hold up its own redial.
+        """
+        if entry.connection is not connection or entry.status != "ready":
+            return
+        self._clear_cache(entry)
+        entry.connection, entry.previous = None, None
+        entry.status, entry.started_at = "idle", None
+        self._commons.group.start_soon(self._retire, connection)
+        self.begin_dial(entry)
+
+    async def _retire(self, connection: Connection) -> None:
+        with anyio.move_on_after(RETIRE_SECONDS):
+            await connection.unused()
+        connection.stop("redial")
+
+    def _connection(self, entry: Entry) -> Connection:
+        row, settings = entry.row, self._settings
+        wiring = Wiring(
+            on_gone=partial(self._crashed, entry),
+            on_end=partial(self._ended, entry),
+            on_lost=partial(self.renew, entry),
+            on_tools=partial(self._relisted, entry),
+            on_notification=partial(self._notified, entry),
+            on_notice=partial(self._notice, entry),
+        )
+        return Connection(
+            row,
+            self._commons,
+            wiring,
+            connect_seconds=entry.seconds(row.connect_timeout_ms, settings.connect_timeout_seconds),
+            lists_tools=settings.index_tools,
+            client_name=settings.client_name,
+        )
+
+    async def _dial(
+        self, entry: Entry, connection: Connection, previous: Connection | None
+    ) -> None:
+        if previous is not None:
+            await previous.ended.wait()
+        await self._slots.acquire()
+        self._commons.group.start_soon(self._hold_slot, connection)
+        began = anyio.current_time()
+        await connection.open()
+        if entry.connection is not connection:
+            return  # stopped or replaced meanwhile; whoever did it has seen to the entry
+        seconds = anyio.current_time() - began
+        try:
+            self._came_to(entry, connection, seconds)
+        except Exception:  # containment: one server's oddity is not the pool's end
+            logger.exception("server %r could not be taken in", entry.id)
+            self._failed(entry, connection, Failure(text="sent what could not be read"), seconds)
+        entry.settled.set()
+
+    async def _hold_slot(self, connection: Connection) -> None:
+        try:
+            with anyio.move_on_after(SLOT_SECONDS):
+                await connection.settled.wait()
+        finally:
+            self._slots.release()
+
+    def _came_to(self, entry: Entry, connection: Connection, seconds: float) -> None:
+        if connection.client is None:
+            failure = connection.failure or connection.end_failure()
+            self._failed(entry, connection, failure, seconds)
+            return
+        names = [tool.name for tool in entry.listing]
+        before: str | None = None
+        notices: tuple[str, ...] = ()
+        if self._settings.index_tools:
+            before, notices = entry.take_listing(connection.tools)
+        entry.status = "ready"
+        entry.clock.came_up(anyio.current_time())
+        entry.started_at = self._settings.now()
+        self.touch(entry)
+        self.on_change()
+        self._commons.group.start_soon(self._reap_when_idle, entry, connection)
+        for notice in notices:
+            self._notice(entry, "warning", notice)
+        self._events.emit("connect", entry.id, seconds=seconds, tools=len(entry.listing))
+        if before is not None and before != entry.fingerprint:
+            self._tools_changed(entry, before, names)
+
+    def _failed(
+        self, entry: Entry, connection: Connection, failure: Failure, seconds: float
+    ) -> None:
+        failure = self._fall(entry, connection, failure)
+        connection.stop("crash")
+        self._events.emit("connect-failed", entry.id, seconds=seconds, error=failure.text)
+
+    def _fall(self, entry: Entry, connection: Connection, failure: Failure) -> Failure:
+        """Note a failure; the last known tools stay, marked stale (design §8)."""
+        redact = entry.redactor.redact
+        entry.failure = Failure(text=redact(failure.text), detail=redact(failure.detail))
+        entry.words = entry.failure.detail
+        entry.status = "error"
+        entry.connection, entry.previous = None, connection
+        entry.started_at = None
+        entry.stale = bool(entry.listing)
+        now = anyio.current_time()
+        entry.clock.failed(now)
+        wait = entry.clock.wait_seconds(now)
+        entry.retry_at = None if wait is None else self._settings.now() + timedelta(seconds=wait)
+        self._clear_cache(entry)
+        entry.stir()
+        self.on_change()
+        return entry.failure
+
+    def _ended(self, entry: Entry, connection: Connection) -> None:
+        """A connection is gone with all that belongs to it: told to, or by itself."""
+        self._closing.discard(connection)
+        if connection.stop_reason is None:
+            self._crashed(entry, connection)
+        elif connection.was_ready:
+            self._events.emit("close", entry.id, reason=connection.stop_reason)
+
+    def _crashed(self, entry: Entry, connection: Connection) -> None:
+        if entry.connection is connection and entry.status == "ready":
+            failure = self._fall(entry, connection, connection.end_failure())
+            self._events.emit("close", entry.id, reason="crash", error=failure.text)
+
+    async def _reap_when_idle(self, entry: Entry, connection: Connection) -> None:
+        while entry.connection is connection:
+            seconds = entry.seconds(entry.row.idle_timeout_ms, self._settings.idle_timeout_seconds)
+            stirred = entry.stirred
+            if not seconds:
+                await stirred.wait()
+                continue
+            left = entry.last_used + seconds - anyio.current_time()
+            if left <= 0 and connection.users == 0:
+                self.park(entry, "idle")
+                return
+            with anyio.move_on_after(left if left > 0 else seconds):
+                await stirred.wait()
+
+    def _relisted(self, entry: Entry, connection: Connection, tools: Sequence[Tool]) -> bool:
+        if entry.connection is not connection:
+            return False
+        names = [tool.name for tool in entry.listing]
+        before, notices = entry.take_listing(tools)
+        if before == entry.fingerprint:
+            return False
+        self._clear_cache(entry)
+        self.on_change()
+        for notice in notices:
+            self._notice(entry, "warning", notice)
+        self._tools_changed(entry, before, names)
+        return True
+
+    def _tools_changed(self, entry: Entry, before: str | None, names: Sequence[str]) -> None:
+        after = [tool.name for tool in entry.listing]
+        self._events.emit(
+            "tools-changed",
+            entry.id,
+            before=before,
+            after=entry.fingerprint,
+            tools=len(after),
+            added=tuple(name for name in after if name not in names),
+            removed=tuple(name for name in names if name not in after),
+        )
+
+    def _notified(self, entry: Entry, notification: ServerNotification) -> None:
+        if isinstance(notification, LoggingMessageNotification):
+            said = entry.redactor.redact(clean_terminal(str(notification.params.data)))
+            self._events.emit("log", entry.id, level=notification.params.level, text=said)
+        if not isinstance(notification, ProgressNotification):
+            self._events.notified(entry.id, notification)
+
+    def _notice(self, entry: Entry, level: str, text: str) -> None:
+        self._events.notice(entry.id, level, entry.redactor.redact(text))
+
+    def _clear_cache(self, entry: Entry) -> None:
+        if self._cache is not None:
+            self._cache.clear_server(entry.id)

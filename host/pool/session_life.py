@@ -1,0 +1,184 @@
+"""What happens in an open session beside calls: changes of the tools, log lines, roots."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Container, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp import MCPError
+from mcp.client.subscriptions import SubscriptionLost
+from mcp_types import (
+    CallToolResult,
+    DiscoverResult,
+    EmptyResult,
+    ListRootsResult,
+    Root,
+    ServerNotification,
+    SetLevelRequest,
+    SetLevelRequestParams,
+    ToolListChangedNotification,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from host.pool.failure_words import leaf
+
+if TYPE_CHECKING:
+    from mcp.client import Client, ClientRequestContext
+    from mcp.client.session import ListRootsFnT
+
+    from host.pool.rows import ServerRow
+
+QUIET_SECONDS = 0.5
+"""How long a burst of changes must have paused before the tools are listed again."""
+MAX_QUIET_SECONDS = 30.0
+"""The same for a server that keeps telling of changes that are none."""
+MAX_BURST_SECONDS = 5.0
+_LISTEN_SECONDS = 1.0
+_MAX_LISTEN_SECONDS = 60.0
+
+Relist = Callable[["Client"], Awaitable[bool]]
+"""Lists the tools again; True when that changed something."""
+
+
+class SessionLife:
+    """One session between ready and closed.
+
+    Attributes:
+        end: set it to end the session; it is set when the server's side ends.
+    """
+
+    def __init__(self, row: ServerRow, on_notice: Callable[[str, str], None]) -> None:
+        self.end = anyio.Event()
+        self._row = row
+        self._on_notice = on_notice
+        self._changed = anyio.Event()
+        self._quiet_seconds = QUIET_SECONDS
+
+    def hear(self, notification: ServerNotification) -> None:
+        """Take note of what the server says of its tools."""
+        if isinstance(notification, ToolListChangedNotification):
+            self._changed.set()
+
+    async def live(self, client: Client, relist: Relist | None) -> None:
+        """Serve until ``end``; without ``relist`` changes of the tools are not looked at."""
+        async with anyio.create_task_group() as tasks:
+            if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                capabilities = client.server_capabilities.tools
+                if relist is not None and capabilities and capabilities.list_changed:
+                    tasks.start_soon(self._listen, client)
+            elif self._row.log_level and client.server_capabilities.logging:
+                tasks.start_soon(self._set_log_level, client)
+            if relist is not None:
+                tasks.start_soon(self._watch, client, relist)
+            await self.end.wait()
+            tasks.cancel_scope.cancel()
+
+    async def _watch(self, client: Client, relist: Relist) -> None:
+        while True:
+            await self._changed.wait()
+            await self._pause()
+            try:
+                changed = await relist(client)
+            except Exception as error:  # noqa: BLE001 - containment: the old list stays good
+                self._on_notice("warning", f"could not list its tools again: {leaf(error)}")
+                changed = False
+            doubled = min(2 * self._quiet_seconds, MAX_QUIET_SECONDS)
+            self._quiet_seconds = QUIET_SECONDS if changed else doubled
+
+    async def _pause(self) -> None:
+        """Wait for the end of a burst of changes."""
+        last = anyio.current_time() + max(MAX_BURST_SECONDS, self._quiet_seconds)
+        while self._changed.is_set():
+            self._changed = anyio.Event()
+            deadline = min(anyio.current_time() + self._quiet_seconds, last)
+            with anyio.move_on_after(deadline - anyio.current_time()):
+                await self._changed.wait()
+            if anyio.current_time() >= last:
+                self._changed = anyio.Event()
+
+    async def _listen(self, client: Client) -> None:
+        """Keep the stream of changes open that 2026-07-28 has; its events reach ``hear``."""
+        delay, opened = _LISTEN_SECONDS, False
+        while True:
+            try:
+                async with client.listen(tools_list_changed=True) as changes:
+                    if opened:
+                        self._changed.set()  # something may have been missed
+                    opened, delay = True, _LISTEN_SECONDS
+                    async for _ in changes:
+                        pass
+            except MCPError:
+                if not opened:
+                    return  # it does not offer the stream
+            except SubscriptionLost:
+                pass
+            await anyio.sleep(delay)
+            delay = min(2 * delay, _MAX_LISTEN_SECONDS)
+
+    async def _set_log_level(self, client: Client) -> None:
+        level = self._row.log_level
+        assert level is not None
+        request = SetLevelRequest(params=SetLevelRequestParams(level=level))
+        try:
+            await client.session.send_request(request, EmptyResult)
+        except (MCPError, ValueError) as error:
+            self._on_notice("info", f"does not set its log level: {error}")
+
+
+async def learn_of_server(client: Client) -> None:
+    """Ask a server of a pinned newer era who it is; the SDK then assumes instead of asking.
+
+    Capabilities and instructions would stay unknown. A server that does not answer is taken as
+    the SDK assumed it.
+    """
+    session = client.session
+    try:
+        answer = await session.send_discover(client.protocol_version)
+        session.adopt(DiscoverResult.model_validate(answer, by_name=False))
+    except (MCPError, ValueError, RuntimeError):
+        return
+
+
+def list_roots(roots: Sequence[str]) -> ListRootsFnT:
+    """A callback that answers with the row's roots, addresses or paths; many servers ask."""
+    answer = ListRootsResult(
+        roots=[
+            Root(uri=root if "://" in root else Path(root).absolute().as_uri()) for root in roots
+        ]
+    )
+
+    async def callback(context: ClientRequestContext) -> ListRootsResult:
+        return answer
+
+    return callback
+
+
+def read_past_output_schemas(
+    client: Client, listed: Container[str], on_notice: Callable[[str, str], None]
+) -> None:
+    """Hand results on that do not fit the tool's output schema, and tell of the first of each.
+
+    The SDK turns such a result into an error, though the tool has run, and lists the tools again
+    for one it does not know (sdk.md §1, #2626: there is no switch).
+
+    Args:
+        listed: names of the tools listed, kept up to date by the caller.
+    """
+    session = client.session
+    check = session.validate_tool_result
+    told: set[str] = set()
+
+    async def tolerant(name: str, result: CallToolResult) -> None:
+        if name not in listed:
+            return
+        try:
+            await check(name, result)
+        except RuntimeError as error:
+            if name not in told:
+                told.add(name)
+                first = str(error).partition("\n")[0]
+                on_notice("warning", f'tool "{name}" does not keep to its output schema: {first}')
+
+    session.validate_tool_result = tolerant  # type: ignore[method-assign] # no other way in

@@ -1,0 +1,232 @@
+"""The stdio transport: JSON-RPC lines to and from a child, as the SDK's pair of streams.
+
+Our own, since the SDK's reads in quadratic time without a limit, dies in silence on a byte that is
+not UTF-8, and tells neither pid nor exit code nor that the child has gone (sdk.md §2.3-9).
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+
+from host.pool.child_process import ChildProcess
+from host.pool.guard import ProcessGuard
+from host.pool.line_splitter import MAX_LINE_BYTES, LineSplitter, LineTooLong
+from host.pool.stderr_tail import StderrTail
+from host.text.terminal_text import clean_terminal
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+    from host.pool.rows import StdioServerRow
+
+logger = logging.getLogger(__name__)
+
+MAX_NOISE_CHARS = 200
+_CHUNK_BYTES = 1 << 18
+_READ_AHEAD = 64
+_FLUSH_SECONDS = 0.5
+_LAST_WORDS_SECONDS = 0.5
+_GONE = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
+class StdioTransport:
+    """A child that speaks MCP on its pipes, from ``__aenter__`` to ``__aexit__``.
+
+    When the child ends or closes its output, the read stream ends, once its exit code and last
+    words are known or half a second has passed.
+
+    Attributes:
+        noise_count: lines of output so far that were neither blank nor JSON-RPC.
+    """
+
+    def __init__(
+        self,
+        row: StdioServerRow,
+        *,
+        env: dict[str, str],
+        guard: ProcessGuard,
+        on_noise: Callable[[str], None] | None = None,
+        max_line_bytes: int = MAX_LINE_BYTES,
+    ) -> None:
+        self.noise_count = 0
+        self._row = row
+        self._env = env
+        self._guard = guard
+        self._on_noise = on_noise
+        self._splitter = LineSplitter(max_line_bytes)
+        self._stderr = StderrTail()
+        self._fault = ""
+        self._stopping = False
+        self._read_done = anyio.Event()
+        self._stderr_done = anyio.Event()
+        self._write_done = anyio.Event()
+        self._child: ChildProcess | None = None
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._inbox: MemoryObjectSendStream[SessionMessage | Exception]
+        self._from_child: MemoryObjectReceiveStream[SessionMessage | Exception]
+        self._to_child: MemoryObjectSendStream[SessionMessage]
+        self._outbox: MemoryObjectReceiveStream[SessionMessage]
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the child, once started."""
+        return self._child.pid if self._child else None
+
+    def stderr_tail(self) -> str:
+        """The child's last words on stderr, readable; "" for none."""
+        return self._stderr.text()
+
+    def end_note(self) -> str:
+        """Why the transport ended, as a clause without subject; "" while it works."""
+        code = self._child.exit_code if self._child else None
+        if self._fault:
+            return self._fault
+        if code is None:
+            return "closed its output" if self._read_done.is_set() else ""
+        return f"was ended by {_signal_name(-code)}" if code < 0 else f"exited with code {code}"
+
+    async def __aenter__(self) -> TransportStreams:
+        """Start the child.
+
+        Raises:
+            CommandProblem: it cannot be started; the text says why.
+        """
+        self._child = await ChildProcess.start(
+            self._row.command,
+            self._row.args or (),
+            env=self._env,
+            cwd=self._row.cwd,
+            guard=self._guard,
+        )
+        self._inbox, self._from_child = anyio.create_memory_object_stream[
+            SessionMessage | Exception
+        ](_READ_AHEAD)
+        self._to_child, self._outbox = anyio.create_memory_object_stream[SessionMessage](0)
+        self._tasks = await anyio.create_task_group().__aenter__()
+        for work in (self._read, self._write, self._drain_stderr, self._watch_exit):
+            self._tasks.start_soon(work, self._child)
+        return self._from_child, self._to_child
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Stop the child, whatever happens meanwhile, and wait for its end."""
+        assert self._child is not None
+        assert self._tasks is not None
+        self._stopping = True
+        self._from_child.close()  # the reader goes on and throws away what comes
+        self._to_child.close()
+        try:
+            with anyio.move_on_after(_FLUSH_SECONDS, shield=True):
+                await self._write_done.wait()
+            await self._child.stop()
+        finally:
+            self._tasks.cancel_scope.cancel()
+            self._tasks.cancel_scope.shield = True
+            await self._tasks.__aexit__(None, None, None)
+            for stream in (self._inbox, self._from_child, self._to_child, self._outbox):
+                stream.close()
+
+    async def _read(self, child: ChildProcess) -> None:
+        try:
+            while True:
+                for line in self._splitter.feed(await child.stdout.receive(_CHUNK_BYTES)):
+                    await self._deliver(line)
+        except LineTooLong as problem:
+            self._fault = f"wrote too much: {problem}"
+        except (anyio.EndOfStream, *_GONE):
+            pass
+        self._read_done.set()
+        if not self._fault:
+            with anyio.move_on_after(_LAST_WORDS_SECONDS):
+                await child.wait()
+                await self._stderr_done.wait()
+        self._inbox.close()
+        await _drain(child.stdout)
+
+    async def _deliver(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = _message(line)
+        except ValueError:
+            self._note_noise(line)
+            return
+        try:
+            await self._inbox.send(SessionMessage(message))
+        except _GONE:  # the session has ended; later lines are thrown away
+            return
+
+    def _note_noise(self, line: bytes) -> None:
+        if self._stopping:
+            return
+        self.noise_count += 1
+        if self.noise_count == 1 and self._on_noise:
+            text = clean_terminal(line[: 4 * MAX_NOISE_CHARS].decode("utf-8", "replace")).strip()
+            self._on_noise(text if len(text) <= MAX_NOISE_CHARS else text[:MAX_NOISE_CHARS] + "…")
+
+    async def _write(self, child: ChildProcess) -> None:
+        try:
+            async for item in self._outbox:
+                line = item.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
+                await child.stdin.send(line.encode())
+        except _GONE:
+            # It may live on, deaf; ending the session beats letting every call run out its time.
+            if not self._stopping:
+                with anyio.move_on_after(_LAST_WORDS_SECONDS):
+                    await child.wait()
+                if child.exit_code is None:
+                    self._fault = self._fault or "stopped reading its input"
+                self._inbox.close()
+        finally:
+            self._write_done.set()
+
+    async def _drain_stderr(self, child: ChildProcess) -> None:
+        try:
+            while True:
+                self._stderr.add(await child.stderr.receive())
+        except (anyio.EndOfStream, *_GONE):
+            self._stderr_done.set()
+
+    async def _watch_exit(self, child: ChildProcess) -> None:
+        """End the session when the leader has gone but something holds its output open."""
+        await child.wait()
+        with anyio.move_on_after(_LAST_WORDS_SECONDS):
+            await self._read_done.wait()
+        self._inbox.close()
+
+
+def _message(line: bytes) -> JSONRPCMessage:
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        text = line.decode("utf-8", "replace")
+        return jsonrpc_message_adapter.validate_json(text, by_name=False)
+
+
+async def _drain(stream: anyio.abc.ByteReceiveStream) -> None:
+    try:
+        while True:
+            await stream.receive(_CHUNK_BYTES)
+    except (anyio.EndOfStream, *_GONE):
+        return
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

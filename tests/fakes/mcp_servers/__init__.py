@@ -1,0 +1,1 @@
+"""Servers to connect to: plain ones as child processes, SDK ones in memory."""

@@ -1,0 +1,158 @@
+"""Failures say what happened, in one line, and whether it is known that nothing was done."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import MCPError
+from mcp_types import CallToolResult
+from pydantic import ValidationError
+
+from host.errors import PoolError
+from host.pool.command_lookup import CommandProblem
+from host.pool.failure_words import (
+    MAX_WORDS_CHARS,
+    call_failure,
+    dial_failure,
+    ended,
+    is_closed,
+    leaf,
+    timed_out,
+)
+from host.pool.http_containment import ExchangeNote
+
+UNKNOWN = "whether the tool ran is unknown"
+CLOSED = MCPError(-32000, "Connection closed")
+STAND_IN = MCPError(-32603, "Server returned an error response")
+
+
+def malformed() -> ValidationError:
+    with pytest.raises(ValidationError) as error:
+        CallToolResult.model_validate({"content": 7})
+    return error.value
+
+
+nested = st.recursive(
+    st.sampled_from([KeyError("a"), CLOSED, ValueError("b")]),
+    lambda inner: st.lists(inner, min_size=1, max_size=3).map(
+        lambda errors: ExceptionGroup("group", errors)
+    ),
+)
+
+
+@given(nested)
+def test_the_first_error_inside_groups_is_found(error: Exception) -> None:
+    found = leaf(error)
+    assert not isinstance(found, BaseExceptionGroup)
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    assert found is error
+
+
+@given(
+    st.sampled_from([CLOSED, STAND_IN, KeyError("x" * 999), MCPError(5, "a\nb " * 200)]),
+    st.sampled_from(["", "exited with code 1"]),
+    st.sampled_from(["", "one\ntwo\n", "x" * 5000]),
+    st.sampled_from([None, 401, 599, 999]),
+)
+def test_a_failure_is_one_short_line_without_a_traceback(
+    error: Exception, end_note: str, last_words: str, status: int | None
+) -> None:
+    note = ExchangeNote(status=status)
+    failure = dial_failure(error, note, end_note=end_note, last_words=last_words)
+    for text in (failure.text, call_failure(error, note, end_note=end_note)):
+        assert text
+        assert "\n" not in text
+        assert len(text) < 2 * MAX_WORDS_CHARS
+    assert failure.detail == last_words
+
+
+@pytest.mark.parametrize(
+    ("error", "note", "end_note", "words", "text"),
+    [
+        (CLOSED, {}, "exited with code 3", "no key\n", "exited with code 3: no key"),
+        (CLOSED, {}, "exited with code 3", "", "exited with code 3"),
+        (CommandProblem("the command is odd"), {}, "", "", "the command is odd"),
+        (PoolError("connect-failed", "repeats a page"), {}, "", "", "repeats a page"),
+        (
+            MCPError(-32603, "fetch failed"),
+            {},
+            "",
+            "red",
+            "answered with an error: fetch failed (-32603)",
+        ),
+        (STAND_IN, {"status": 503}, "", "", "answered HTTP 503; service unavailable"),
+        (
+            MCPError(-32602, "bad version"),
+            {"status": 400},
+            "",
+            "",
+            "answered with an error: bad version (-32602)",
+        ),
+        (
+            CLOSED,
+            {"failure": "ConnectError: no"},
+            "",
+            "",
+            "could not be reached (ConnectError: no)",
+        ),
+        (KeyError("x"), {}, "", "", "failed: 'x' (KeyError)"),
+    ],
+)
+def test_a_failed_dial_is_told(
+    error: Exception, note: dict[str, object], end_note: str, words: str, text: str
+) -> None:
+    told = ExchangeNote(**note)  # type: ignore[arg-type] # one of its fields each
+    assert dial_failure(error, told, end_note=end_note, last_words=words).text == text
+
+
+@pytest.mark.parametrize(
+    ("error", "note", "end_note", "text"),
+    [
+        (
+            CLOSED,
+            {},
+            "exited with code 1",
+            "exited with code 1 during the call; whether it ran is unknown",
+        ),
+        (CLOSED, {}, "", "closed the connection during the call; whether it ran is unknown"),
+        (CLOSED, {"session_lost": True}, "", "has forgotten our session; the call was not made"),
+        (STAND_IN, {"status": 500}, "", f"answered HTTP 500; internal server error; {UNKNOWN}"),
+        (
+            STAND_IN,
+            {"status": 403},
+            "",
+            "answered HTTP 403; it denies access; check the row's headers",
+        ),
+        (CLOSED, {"failure": "ConnectError: no"}, "", "could not be reached (ConnectError: no)"),
+        (
+            CLOSED,
+            {"failure": "ReadError", "broken_body": True},
+            "",
+            f"broke off its answer; {UNKNOWN}",
+        ),
+        (MCPError(-32000, "not today"), {}, "", "answered with an error: not today (-32000)"),
+    ],
+)
+def test_a_failed_call_is_told_with_what_is_not_known(
+    error: Exception, note: dict[str, object], end_note: str, text: str
+) -> None:
+    told = ExchangeNote(**note)  # type: ignore[arg-type] # one of its fields each
+    assert call_failure(error, told, end_note=end_note) == text
+
+
+def test_a_malformed_answer_is_told_by_its_first_fault() -> None:
+    text = call_failure(malformed(), ExchangeNote(), end_note="")
+    assert text.startswith("answered something malformed (CallToolResult: content:")
+
+
+def test_an_error_code_of_the_server_is_not_taken_for_a_closed_connection() -> None:
+    assert is_closed(CLOSED)
+    assert not is_closed(MCPError(-32000, "not today"))
+    assert not is_closed(KeyError())
+
+
+def test_a_time_out_and_an_end_carry_the_last_line() -> None:
+    assert timed_out(1.5, "a\nloading\n").text == "did not answer within 1.5 s: loading"
+    assert ended("", "bye").text == "closed the connection: bye"

@@ -1,0 +1,145 @@
+"""Whatever a network does, a request is answered; a note says what happened and to whom."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from host.pool.http_containment import SoftClient, noting_exchanges, soft_client
+
+
+class Broken(httpx2.AsyncByteStream):
+    async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+        yield b"half"
+        raise httpx2.ReadError("cut")
+
+
+def client(answer: Any, lost: list[str] | None = None) -> SoftClient:
+    told = [] if lost is None else lost
+    return SoftClient(
+        transport=httpx2.MockTransport(answer),
+        on_session_lost=lambda: told.append("lost"),
+        on_post_failed=lambda: told.append("failed"),
+    )
+
+
+def raising(_request: httpx2.Request) -> httpx2.Response:
+    raise httpx2.ConnectError("refused")
+
+
+async def test_a_request_that_fails_is_answered_with_an_error_of_the_protocol() -> None:
+    told: list[str] = []
+    async with client(raising, told) as soft:
+        with noting_exchanges() as note:
+            response = await soft.post("http://server.test/")
+    assert response.status_code == 503
+    assert response.json() == {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": -32000, "message": "ConnectError: refused"},
+    }
+    assert (note.failure, note.status) == ("ConnectError: refused", None)
+    assert told == ["failed"]
+
+
+async def test_a_failed_get_is_answered_and_ends_nothing() -> None:
+    told: list[str] = []
+    async with client(raising, told) as soft:
+        assert (await soft.get("http://server.test/")).status_code == 503
+    assert told == []
+
+
+async def test_a_body_that_breaks_off_ends_where_it_broke() -> None:
+    async with client(lambda _: httpx2.Response(200, stream=Broken())) as soft:
+        with noting_exchanges() as note:
+            async with soft.stream("POST", "http://server.test/") as response:
+                assert await response.aread() == b"half"
+    assert note.broken_body
+    assert note.failure == "ReadError: cut"
+
+
+@pytest.mark.parametrize(
+    ("status", "session", "told"),
+    [
+        (404, True, ["lost", "failed"]),
+        (404, False, ["failed"]),
+        (400, True, ["failed"]),
+        (401, True, ["failed"]),
+        (200, True, []),
+    ],
+)
+async def test_only_a_404_for_a_session_is_a_lost_one(
+    status: int, session: bool, told: list[str]
+) -> None:
+    heard: list[str] = []
+    headers = {"mcp-session-id": "s"} if session else {}
+    async with client(lambda _: httpx2.Response(status), heard) as soft:
+        with noting_exchanges() as note:
+            await soft.post("http://server.test/", headers=headers)
+    assert heard == told
+    assert note.session_lost is ("lost" in told)
+    assert note.status == (None if status == 200 else status)
+
+
+async def test_a_404_for_the_stream_of_a_session_is_no_lost_session() -> None:
+    heard: list[str] = []
+    async with client(lambda _: httpx2.Response(404), heard) as soft:
+        await soft.get("http://server.test/", headers={"mcp-session-id": "s"})
+    assert heard == []
+
+
+async def test_when_to_come_back_is_noted() -> None:
+    answer = httpx2.Response(429, headers={"Retry-After": "30"})
+    async with client(lambda _: answer) as soft:
+        with noting_exchanges() as note:
+            await soft.post("http://server.test/")
+    assert (note.status, note.retry_after) == (429, "30")
+
+
+async def test_a_later_success_makes_an_earlier_refusal_forgotten() -> None:
+    answers = iter([httpx2.Response(404), httpx2.Response(200)])
+    async with client(lambda _: next(answers)) as soft:
+        with noting_exchanges() as note:
+            await soft.post("http://server.test/")
+            await soft.post("http://server.test/")
+    assert note.status is None
+
+
+async def test_each_call_has_a_note_of_its_own() -> None:
+    async with client(lambda request: httpx2.Response(int(request.url.path[1:]))) as soft:
+        statuses: dict[int, int | None] = {}
+
+        async def call(status: int) -> None:
+            with noting_exchanges() as note:
+                async with anyio.create_task_group() as inner:
+                    inner.start_soon(soft.post, f"http://server.test/{status}")
+                statuses[status] = note.status
+
+        async with anyio.create_task_group() as tasks:
+            for status in (401, 404, 500):
+                tasks.start_soon(call, status)
+    assert statuses == {401: 401, 404: 404, 500: 500}
+
+
+async def test_a_cancellation_is_no_failure() -> None:
+    async def slow(_request: httpx2.Request) -> httpx2.Response:
+        await anyio.sleep_forever()
+        raise AssertionError("unreachable")
+
+    async with client(slow) as soft:
+        with anyio.move_on_after(1) as scope, noting_exchanges() as note:
+            await soft.post("http://server.test/")
+        assert scope.cancelled_caught
+        assert note.failure == ""
+
+
+async def test_a_client_for_a_server_waits_for_answers_and_bounds_the_rest() -> None:
+    context = ssl.create_default_context()
+    async with soft_client(context, {"X-Key": "k"}, on_session_lost=lambda: None) as soft:
+        assert soft.headers["x-key"] == "k"
+        assert soft.timeout == httpx2.Timeout(30, read=None)

@@ -1,0 +1,148 @@
+"""The stdio transport reads whatever a child writes, and knows how it ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp_types import TextContent
+
+from host.pool.guard import ProcessGuard
+from host.pool.stdio import MAX_NOISE_CHARS, StdioTransport
+from tests.fakes.mcp_servers.processes import alive_in_group, group_gone, plain_row
+
+
+@pytest.fixture
+def anyio_backend(real_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    return real_time
+
+
+@asynccontextmanager
+async def connected(
+    *flags: str, max_line_bytes: int = 1 << 24, noise: list[str] | None = None
+) -> AsyncIterator[tuple[Client, StdioTransport]]:
+    guard = ProcessGuard()
+    transport = StdioTransport(
+        plain_row("a", *flags),
+        env=dict(os.environ),
+        guard=guard,
+        on_noise=None if noise is None else noise.append,
+        max_line_bytes=max_line_bytes,
+    )
+    try:
+        with anyio.fail_after(20):
+            async with Client(transport, mode="legacy", cache=None) as client:
+                yield client, transport
+    finally:
+        await guard.aclose()
+
+
+async def said(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    block = result.content[0]
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+async def test_a_child_is_talked_to_and_leaves_nothing() -> None:
+    async with connected() as (client, transport):
+        assert await said(client, "echo", text="hë") == "hë"
+        pid = transport.pid
+        assert pid is not None
+        assert alive_in_group(pid) == [pid]
+        assert transport.end_note() == ""
+    assert not alive_in_group(pid)
+    assert transport.end_note() == "exited with code 0"
+
+
+async def test_garbage_is_skipped_counted_and_told_once_cut_short() -> None:
+    noise: list[str] = []
+    async with connected("--garbage", "--bad-utf8", noise=noise) as (client, transport):
+        assert await said(client, "echo", text="x") == "x"
+        assert transport.noise_count == 4
+    assert noise == ["Starting server"]
+
+
+async def test_a_long_garbage_line_is_told_cut_short() -> None:
+    noise: list[str] = []
+    async with connected("--garbage-line", noise=noise) as (client, _):
+        await said(client, "echo", text="x")
+    assert noise == ["y" * MAX_NOISE_CHARS + "…"]
+
+
+async def test_a_big_line_is_read_in_reasonable_time() -> None:
+    async with connected() as (client, _):
+        began = anyio.current_time()
+        assert len(await said(client, "repeat", count=10_000_000)) == 10_000_000
+        assert anyio.current_time() - began < 3
+
+
+async def test_a_line_over_the_limit_ends_the_session_and_names_the_limit() -> None:
+    async with connected(max_line_bytes=1 << 20) as (client, transport):
+        with pytest.raises(MCPError):
+            await said(client, "repeat", count=2_000_000)
+        assert "1 MiB" in transport.end_note()
+        assert transport.pid is not None
+    assert await group_gone(transport.pid)
+
+
+async def test_a_shouting_child_is_not_blocked_and_its_tail_is_kept() -> None:
+    async with connected("--shout", "1000000", "--colours") as (client, transport):
+        assert await said(client, "echo", text="x") == "x"
+        assert transport.stderr_tail().endswith("red � alert")
+        assert len(transport.stderr_tail()) <= 4000
+
+
+async def test_a_crash_is_known_at_once_with_signal_and_last_words() -> None:
+    async with connected() as (client, transport):
+        with pytest.raises(MCPError):
+            await said(client, "crash")
+        assert transport.end_note() == "was ended by SIGKILL"
+        assert transport.stderr_tail() == "the tool crashed"
+
+
+async def test_what_a_child_prints_when_told_to_end_is_no_garbage() -> None:
+    noise: list[str] = []
+    async with connected("--garbage-at-end", noise=noise) as (client, _):
+        await said(client, "echo", text="x")
+    assert noise == []
+
+
+async def test_a_signal_without_a_name_is_known_by_its_number() -> None:
+    async with connected() as (client, transport):
+        with pytest.raises(MCPError):
+            await said(client, "crash", signal=40)
+        assert transport.end_note() == "was ended by signal 40"
+
+
+async def test_an_exit_code_is_known() -> None:
+    async with connected() as (client, transport):
+        with pytest.raises(MCPError):
+            await said(client, "exit", code=7)
+        assert transport.end_note() == "exited with code 7"
+
+
+async def test_a_crash_is_noticed_though_a_grandchild_holds_the_output_open() -> None:
+    async with connected("--grandchild") as (client, transport):
+        with pytest.raises(MCPError):
+            await said(client, "crash")
+        assert transport.end_note() == "was ended by SIGKILL"
+    assert transport.pid is not None
+    assert await group_gone(transport.pid, seconds=1)
+
+
+async def test_environment_and_folder_reach_the_child(tmp_path: Any) -> None:
+    guard = ProcessGuard()
+    row = plain_row("a", cwd=str(tmp_path))
+    transport = StdioTransport(row, env={"SOME": "thing"}, guard=guard)
+    with anyio.fail_after(10):
+        async with Client(transport, mode="legacy", cache=None) as client:
+            assert await said(client, "environment", name="SOME") == "thing"
+            assert await said(client, "environment", name="HOME") == "(unset)"
+            assert await said(client, "folder") == str(tmp_path)
+    await guard.aclose()
