@@ -58,15 +58,10 @@ _EXPECTED: Mapping[str, str] = {
     "hooks": "a list of objects like {id, on, tool}",
     "era": '"auto", "legacy" or "2026-07-28"',
     "roots": "a list of texts: folders or file:// addresses",
-    "sampling": "an object like {allow, maxTokens}",
-    "allow": _SWITCH,
-    "maxTokens": _POSITIVE,
     "logLevel": "one of debug, info, notice, warning, error, critical, alert, emergency",
-    "auth": "an object",
     "childEnv": '"all" or a list of variable names',
     "transportFallback": '"sse" or absent',
 }
-_SAMPLING_FIELDS = ("allow", "maxTokens")
 _NEVER_ZERO = ("connectTimeoutMs", "callTimeoutMs")
 
 
@@ -156,7 +151,7 @@ def _hook_text(fault: RowFault, hooks: Any) -> str:
 
 
 def _expected(path: tuple[str | int, ...]) -> str:
-    if len(path) == 1 or path[0] == "sampling":
+    if len(path) == 1:
         return _EXPECTED.get(str(path[-1]), _TEXT)
     return f"{_TEXT} (in quotes)"
 
@@ -165,7 +160,7 @@ def _unknown_text(path: tuple[str | int, ...], transport: str) -> str:
     other = {"stdio": "http", "http": "stdio"}.get(transport, "")
     if len(path) == 1 and path[0] in field_names(other):
         return f'{path[0]} belongs to transport "{other}"; remove it or change transport'
-    return _unknown_field(path, field_names(transport) if len(path) == 1 else _SAMPLING_FIELDS)
+    return _unknown_field(path, field_names(transport))
 
 
 def _unknown_field(path: tuple[str | int, ...], known: Sequence[str]) -> str:

@@ -114,13 +114,6 @@ class HookRow(_Written):
     enabled: StrictBool = True
 
 
-class SamplingRow(_Written):
-    """Whether the server may ask the host's model, and for how many tokens at most."""
-
-    allow: StrictBool = False
-    max_tokens: _Positive | None = None
-
-
 class _Row(_Written):
     id: _Text
     slug: StrictStr | None = None
@@ -137,11 +130,9 @@ class _Row(_Written):
     hooks: Annotated[tuple[HookRow, ...], BeforeValidator(_listed)] | None = None
     era: Era = "auto"
     roots: _Texts | None = None
-    sampling: SamplingRow | None = None
     progress_extends_timeout: StrictBool | None = None
     max_call_timeout_ms: _Positive | None = None
     log_level: LogLevel | None = None
-    auth: dict[StrictStr, Any] | None = Field(default=None, repr=False)
 
     @property
     def effective_slug(self) -> str:
@@ -269,7 +260,7 @@ def same_connection(a: ServerRow, b: ServerRow) -> bool:
 
 
 def _connection(row: ServerRow) -> tuple[object, ...]:
-    ours = (row.era, row.roots or (), row.sampling, row.log_level, row.auth or {})
+    ours = (row.era, row.roots or (), row.log_level)
     if isinstance(row, StdioServerRow):
         spoken: tuple[object, ...] = (
             row.command,

@@ -38,12 +38,12 @@ def server_state(entry: Entry, *, secrets: bool) -> ServerState:
 
 
 def blanked_row(row: ServerRow, redactor: Redactor) -> ServerRow:
-    """A copy with every value of ``env``, ``headers`` and ``auth`` blanked.
+    """A copy with every value of ``env`` and ``headers`` blanked.
 
     The same values are taken out of arguments, address and hook arguments (pool spec §9 [H]).
     """
     hooks = row.hooks and tuple(_blanked_hook(hook, redactor) for hook in row.hooks)
-    shown: dict[str, Any] = {"hooks": hooks, "auth": _blanked(row.auth)}
+    shown: dict[str, Any] = {"hooks": hooks}
     if isinstance(row, StdioServerRow):
         shown["env"] = _blanked(row.env)
         shown["args"] = row.args and tuple(redactor.redact(arg) for arg in row.args)

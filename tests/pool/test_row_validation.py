@@ -35,11 +35,9 @@ FULL = STDIO | {
     "hooks": [{"id": "h", "on": "beforeTurn", "tool": "recall", "inject": True}],
     "era": "legacy",
     "roots": ["."],
-    "sampling": {"allow": True, "maxTokens": 100},
     "progressExtendsTimeout": True,
     "maxCallTimeoutMs": 1000,
     "logLevel": "info",
-    "auth": {},
     "childEnv": ["PATH"],
 }
 
@@ -113,12 +111,7 @@ def test_a_good_row_has_no_problems(row: object) -> None:
         ({"hooks": [{"id": "h", "on": "sessionEnd"}]}, 'hook "h": tool is missing'),
         ({"era": "2025"}, 'era must be "auto", "legacy" or "2026-07-28"'),
         ({"roots": "."}, "roots must be a list of texts"),
-        ({"sampling": True}, "sampling must be an object like {allow, maxTokens}"),
-        ({"sampling": {"allow": 1}}, "sampling.allow must be true or false"),
-        ({"sampling": {"maxTokens": 0}}, "sampling.maxTokens must be a whole number of at least 1"),
-        ({"sampling": {"alow": True}}, 'sampling.alow is not a known field; did you mean "allow"?'),
         ({"logLevel": "loud"}, "logLevel must be one of debug, info"),
-        ({"auth": "oauth"}, "auth must be an object"),
         ({"childEnv": "none"}, 'childEnv must be "all" or a list of variable names'),
         ({"childEnv": [5]}, 'childEnv must be "all" or a list of variable names'),
         ({"url": "http://h"}, 'url belongs to transport "http"; remove it or change transport'),
@@ -195,7 +188,7 @@ def test_anything_may_be_asked_about(row: object) -> None:
 
 def test_values_are_not_repeated() -> None:
     secret = "s3cr3t-value"
-    row = STDIO | {"env": {"A": [secret]}, "command": {"x": secret}, "auth": secret, "args": secret}
+    row = STDIO | {"env": {"A": [secret]}, "command": {"x": secret}, "args": secret}
 
     assert all(secret not in problem for problem in validate_server_row(row))
     with pytest.raises(ConfigError) as caught:

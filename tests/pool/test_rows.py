@@ -108,7 +108,7 @@ def test_rows_are_frozen_and_closed() -> None:
 
 
 def test_secrets_show_neither_in_a_row_nor_in_its_errors() -> None:
-    row = stdio(env={"A": "s3cr3t"}, auth={"clientSecret": "s3cr3t"})
+    row = stdio(env={"A": "s3cr3t"})
 
     assert "s3cr3t" not in repr(row)
     assert "s3cr3t" not in repr(http(headers={"A": "s3cr3t"}))
@@ -133,7 +133,6 @@ ROWS = st.builds(
             "hidden_tools": st.lists(st.sampled_from("ab"), max_size=2),
             "always_load": st.lists(st.sampled_from("ab"), max_size=2),
             "hooks": st.just([{"id": "h", "on": "afterTurn", "tool": "t", "args": {"a": [1]}}]),
-            "auth": st.just({"a": {"b": 1}}),
         },
     ),
 )
@@ -186,9 +185,7 @@ def test_an_edit_that_a_connection_survives(a: ServerRow, b: ServerRow) -> None:
         (stdio(), stdio(era="legacy")),
         (http(), http(transport_fallback="sse")),
         (stdio(), stdio(roots=["."])),
-        (stdio(), stdio(sampling={"allow": True})),
         (stdio(), stdio(log_level="info")),
-        (http(), http(auth={"a": 1})),
     ],
 )
 def test_an_edit_that_needs_a_new_connection(a: ServerRow, b: ServerRow) -> None:

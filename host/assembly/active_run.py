@@ -1,0 +1,88 @@
+"""A run under way: watched, stopped, waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+
+import anyio
+
+from host.assembly.background import Background
+from host.event_bus import EventBus, EventWatch
+from host.loop import AgentLoopOptions, EventSink, RunControl, run_agent_loop
+from host.records import Run
+
+
+class ActiveRun:
+    """A run under way.
+
+    Attributes:
+        run_id: its name on the event bus.
+    """
+
+    def __init__(self, run_id: str, events: EventBus, control: RunControl, emit: EventSink) -> None:
+        self.run_id = run_id
+        self._events = events
+        self._control = control
+        self._emit = emit
+        self._ended = anyio.Event()
+        self._run: Run | None = None
+        self._error: Exception | None = None
+
+    def stop(self, reason: str = "") -> None:
+        """Ends the run at once, with a transcript that can be handed back."""
+        self._control.stop(reason)
+
+    def events(self) -> EventWatch:
+        """The run's events from its beginning on, to be entered and iterated."""
+        return self._events.watch(self.run_id)
+
+    async def result(self) -> Run:
+        """Waits for the run.
+
+        Raises:
+            RunFailed: an error ended it; the error carries the run so far.
+        """
+        await self._ended.wait()
+        if self._error is not None:
+            raise self._error
+        assert self._run is not None  # one of the two is set before the event
+        return self._run
+
+    async def play(self, options: AgentLoopOptions) -> None:
+        """Runs the loop to its end; called once, by ``Host.start``."""
+        ok = False
+        try:
+            self._run = await run_agent_loop(options)
+            ok = self._run.stop_reason == "completed"
+        except Exception as error:  # noqa: BLE001  # result() raises it where somebody waits
+            self._error = error
+        finally:
+            text = self._run.answer if self._run else str(self._error or "cancelled")
+            self._emit(kind="done", text=text, ok=ok)
+            self._ended.set()
+
+
+class RunStart:
+    """Plays a run for as long as its block lasts; leaving early cancels it."""
+
+    def __init__(
+        self, active: ActiveRun, prepare: Callable[[], Awaitable[AgentLoopOptions]]
+    ) -> None:
+        self._active = active
+        self._prepare = prepare
+        self._background = Background()
+
+    async def __aenter__(self) -> ActiveRun:
+        options = await self._prepare()
+        group = await self._background.__aenter__()
+        group.start_soon(self._active.play, options)
+        return self._active
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._background.__aexit__(kind, error, trace)

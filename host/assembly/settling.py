@@ -1,0 +1,51 @@
+"""Waiting for a fleet without waiting for its slowest."""
+
+from __future__ import annotations
+
+import anyio
+
+from host.pool import ServerPool
+from host.records import PoolEvent
+
+STATUS_KINDS = frozenset({"connect", "connect-failed", "close"})
+"""What changes a server's status; a server that only talks must not prolong the wait."""
+
+MIN_GRACE_SECONDS = 1.0
+"""How long a slow server is waited for at least, once another one is ready."""
+
+
+async def wait_until_settled(pool: ServerPool) -> None:
+    """Returns once every server is ready or has failed, or the slow ones have had their chance.
+
+    From the moment that one is ready, the others get as long again as it took so far, at least a
+    second after each change: a mute server never holds up a fleet.
+    """
+    changes = _Changes()
+    unsubscribe = pool.subscribe(changes.note)
+    started = anyio.current_time()
+    try:
+        while any(state.status == "connecting" for state in pool.state()):
+            patience = float("inf")
+            if any(state.status == "ready" for state in pool.state()):
+                patience = max(anyio.current_time() - started, MIN_GRACE_SECONDS)
+            with anyio.move_on_after(patience) as scope:
+                await changes.wait()
+            if scope.cancelled_caught:
+                return
+    finally:
+        unsubscribe()
+
+
+class _Changes:
+    """Wakes whoever waits for the next change of a server's status."""
+
+    def __init__(self) -> None:
+        self._next = anyio.Event()
+
+    def note(self, event: PoolEvent) -> None:
+        if event.kind in STATUS_KINDS:
+            self._next.set()
+
+    async def wait(self) -> None:
+        await self._next.wait()
+        self._next = anyio.Event()

@@ -1,0 +1,82 @@
+"""``agent-host check``: is the file right, do the servers come up, does the endpoint answer?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+
+import anyio
+
+from host.cli.opening import connecting_line, endpoint_flags, open_pool, unset_remedy
+from host.cli.run_view import pool_line
+from host.cli.screen import Screen, counted
+from host.cli.servers import fleet_json, last_words, status
+from host.config import EndpointChoice, HostConfig, endpoint_settings, resolve_endpoint
+from host.errors import ConfigError, WireError
+from host.records import PoolEvent
+from host.wire import Endpoints
+
+
+def check(config: HostConfig, arguments: argparse.Namespace) -> int:
+    """Prints what was found and what to mend; 1 when a server or the endpoint is not well."""
+    return anyio.run(_check, config, arguments)
+
+
+async def _check(config: HostConfig, arguments: argparse.Namespace) -> int:
+    screen = Screen(quiet=arguments.json, all_to_stdout=not arguments.json)
+    rows = len(config.rows) + len(config.unset)
+    screen.notice(f"✓ {config.source}: {counted(rows, 'server')}", style="green")
+    well, fleet = await _check_servers(config, screen)
+    models = await _models(config, arguments, screen.notice)
+    problem = models if isinstance(models, str) else ""
+    if problem:
+        screen.warn(f"✗ endpoint: {problem}")
+    if arguments.json:
+        found = [] if isinstance(models, str) else models
+        whole = {"servers": fleet, "models": found, "endpointProblem": problem}
+        screen.write(json.dumps(whole, ensure_ascii=False, indent=1))
+    return 0 if well and not problem else 1
+
+
+async def _check_servers(
+    config: HostConfig, screen: Screen
+) -> tuple[bool, list[dict[str, object]]]:
+    """Whether every server came up, and their states."""
+
+    def progress(event: PoolEvent) -> None:
+        if line := pool_line(event):
+            screen.notice(line)
+
+    async with open_pool(config, progress) as pool:
+        if line := connecting_line(config):
+            screen.notice(line)
+        await pool.wait_ready()
+        for state in pool.state():
+            for line in last_words(state):
+                screen.warn(f"  {state.id}: {line}")
+        fleet, well = fleet_json(pool, config), status(pool, config) == 0
+    for row_id, names in config.unset.items():
+        screen.warn(f"✗ {row_id}: {unset_remedy(names)}")
+    return well, fleet
+
+
+async def _models(
+    config: HostConfig, arguments: argparse.Namespace, on_notice: Callable[[str], None]
+) -> list[str] | str:
+    """The endpoint's models, or what is wrong with it in a line."""
+    try:
+        choice = await resolve_endpoint(config, endpoint_flags(arguments), on_notice=on_notice)
+        models = await _listed(config, choice)
+    except (ConfigError, WireError) as error:
+        return str(error).removeprefix("endpoint: ")
+    if choice.model not in models:
+        return f"{choice.base_url} does not list {choice.model}; it has {', '.join(models)}"
+    on_notice(f"✓ endpoint {choice.base_url} ({choice.origin}): {choice.model}")
+    return models
+
+
+async def _listed(config: HostConfig, choice: EndpointChoice) -> list[str]:
+    async with Endpoints() as endpoints:
+        listed = await endpoints.list_models(endpoint_settings(choice, config.agent))
+    return [model.id for model in listed]

@@ -1,0 +1,96 @@
+"""What several commands begin with: the pool, the wait for the fleet, what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from host.assembly import pool_settings, wait_until_settled
+from host.catalogue import advice
+from host.cli.screen import Screen, counted
+from host.config import EndpointWish, HostConfig
+from host.errors import PoolError
+from host.pool import ServerPool, could_own
+from host.records import PoolEvent
+from host.text.terminal_text import one_line
+
+
+def endpoint_flags(arguments: argparse.Namespace) -> EndpointWish:
+    """What the endpoint flags of a command say."""
+    return EndpointWish(
+        base_url=arguments.base_url, api_key=arguments.api_key, model=arguments.model
+    )
+
+
+def text_or_stdin(written: str) -> str:
+    """The text, or all of stdin for ``-``."""
+    return sys.stdin.read() if written == "-" else written
+
+
+@asynccontextmanager
+async def open_pool(
+    config: HostConfig, listener: Callable[[PoolEvent], None]
+) -> AsyncIterator[ServerPool]:
+    """The fleet, being dialled, with somebody listening from the first event on."""
+    settings = pool_settings(config)
+    async with ServerPool.open((), load=lambda: config.rows, settings=settings) as pool:
+        pool.subscribe(listener)
+        pool.start(config.rows)
+        yield pool
+
+
+def connecting_line(config: HostConfig) -> str:
+    """Whom the fleet's start waits for, by name; "" for nobody."""
+    names = [row.id for row in config.rows if row.enabled]
+    return f"connecting to {', '.join(names)}" if names else ""
+
+
+async def settle(pool: ServerPool, config: HostConfig, screen: Screen) -> None:
+    """Waits until the fleet is up, or the rest of it is, and says what is missing and why."""
+    await wait_until_settled(pool)
+    for line in [*failure_lines(pool), *missing_lines(pool, config)]:
+        screen.warn(line)
+
+
+def failure_lines(pool: ServerPool) -> list[str]:
+    """One line for each server that did not come up: why."""
+    return [
+        f"✗ {state.id}: {one_line(state.error)}"
+        for state in pool.state()
+        if state.status == "error"
+    ]
+
+
+def missing_lines(pool: ServerPool, config: HostConfig) -> list[str]:
+    """What the work goes on without: one line for each server that nobody was told of, and a sum.
+
+    Servers that failed are only named: why they did has been told.
+    """
+    states = pool.state()
+    failed = [state.id for state in states if state.status == "error"]
+    slow = [state.id for state in states if state.status == "connecting"]
+    lines = [f"· {server_id}: still connecting" for server_id in slow]
+    lines += [f"✗ {row_id}: {unset_remedy(names)}" for row_id, names in config.unset.items()]
+    missing = [*failed, *slow, *config.unset]
+    ready = sum(state.status == "ready" for state in states)
+    if missing:
+        lines.append(f"going on with {counted(ready, 'server')}, without {', '.join(missing)}")
+    return lines
+
+
+def unset_remedy(names: tuple[str, ...]) -> str:
+    """What to do about variables without a value."""
+    return f"{', '.join(names)} is not set; set it, or write a default: ${{NAME:-default}}"
+
+
+def unknown_tool(pool: ServerPool, name: str) -> PoolError:
+    """The error for a name that no tool has: what is down, or what it may have meant."""
+    for state in pool.state():
+        if state.status == "error" and could_own(state.slug, name):
+            hint = f'Server "{state.id}" is not up: {one_line(state.error)}'
+            break
+    else:
+        hint = advice(name, pool.catalogue()) or "`agent-host tools list` shows what there is."
+    return PoolError("unknown-tool", f'there is no tool "{name}". {hint}', tool_name=name)

@@ -1,0 +1,117 @@
+"""``agent-host servers``: connects to the fleet and shows how every server is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+
+from host.cli.opening import connecting_line, open_pool, unset_remedy
+from host.cli.run_view import pool_line
+from host.cli.screen import Screen, duration
+from host.cli.table import table_lines
+from host.config import HostConfig
+from host.pool import ServerPool, ServerState
+from host.records import PoolEvent
+
+WATCH_SECONDS = 2.0
+
+MAX_STDERR_LINES = 10
+
+COLUMNS = ("server", "status", "era", "tools", "pid", "up")
+
+
+def servers(config: HostConfig, arguments: argparse.Namespace) -> int:
+    """Shows the state table; 1 when an enabled server is not ready."""
+    screen = Screen(quiet=arguments.json)
+    show = _watch if arguments.watch else _show_once
+    return anyio.run(show, config, screen, arguments.json)
+
+
+async def _show_once(config: HostConfig, screen: Screen, as_json: bool) -> int:
+    def progress(event: PoolEvent) -> None:
+        if line := pool_line(event):
+            screen.notice(line)
+
+    async with open_pool(config, progress) as pool:
+        if line := connecting_line(config):
+            screen.notice(line)
+        await pool.wait_ready()
+        _show(pool, config, screen, as_json)
+        return status(pool, config)
+
+
+async def _watch(config: HostConfig, screen: Screen, as_json: bool) -> int:
+    async with open_pool(config, lambda _: None) as pool:
+        while True:
+            screen.clear()
+            _show(pool, config, screen, as_json)
+            with anyio.move_on_after(WATCH_SECONDS):
+                await anyio.sleep_forever()
+            # A watch is what redials a server that is due; it must not hold up the picture.
+            pool.sync_soon()
+
+
+def _show(pool: ServerPool, config: HostConfig, screen: Screen, as_json: bool) -> None:
+    if as_json:
+        screen.write(json.dumps(fleet_json(pool, config), ensure_ascii=False, indent=1))
+        return
+    rows = [(cells(state), "\n".join((state.error, *last_words(state)))) for state in pool.state()]
+    rows += [
+        ((row_id, "unset", "", "", "", ""), unset_remedy(names))
+        for row_id, names in config.unset.items()
+    ]
+    for number, line in enumerate(table_lines(COLUMNS, rows)):
+        screen.write(line, style="" if number else "bold")
+
+
+def last_words(state: ServerState) -> list[str]:
+    """The last lines that a server which failed wrote, where its error does not hold them all."""
+    if state.status != "error" or state.stderr_tail in state.error:
+        return []
+    return state.stderr_tail.splitlines()[-MAX_STDERR_LINES:]
+
+
+def cells(state: ServerState) -> tuple[str, ...]:
+    """A server's line in the table."""
+    up = (datetime.now(UTC) - state.started_at).total_seconds() if state.started_at else None
+    return (
+        state.label if state.label == state.id else f"{state.id} ({state.label})",
+        state.status,
+        state.era or "",
+        f"{sum(not tool.hidden for tool in state.tools)}" + (" stale" if state.stale else ""),
+        str(state.pid or ""),
+        "" if up is None else duration(up),
+    )
+
+
+def status(pool: ServerPool, config: HostConfig) -> int:
+    """0 when every enabled server is ready, else 1 (design §8)."""
+    waiting = [s for s in pool.state() if s.status not in ("ready", "idle", "disabled")]
+    return 1 if waiting or config.unset else 0
+
+
+def fleet_json(pool: ServerPool, config: HostConfig) -> list[dict[str, Any]]:
+    """Every server's state as JSON objects, without secrets."""
+    shown: list[dict[str, Any]] = [
+        {
+            "id": state.id,
+            "slug": state.slug,
+            "label": state.label,
+            "status": state.status,
+            "era": state.era,
+            "pid": state.pid,
+            "startedAt": state.started_at and state.started_at.isoformat(),
+            "error": state.error,
+            "stderr": state.stderr_tail,
+            "stale": state.stale,
+            "tools": [tool.qualified for tool in state.tools if not tool.hidden],
+        }
+        for state in pool.state()
+    ]
+    for row_id, names in config.unset.items():
+        shown.append({"id": row_id, "status": "unset", "unsetVariables": list(names)})
+    return shown

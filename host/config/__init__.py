@@ -1,0 +1,56 @@
+"""From files, flags and environment to what the rooms are given.
+
+Names are loaded when they are first used, so that a mistake in a servers file is told without
+loading the openai SDK.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from host.config.agent_settings import AgentSettings
+    from host.config.endpoint_choice import EndpointChoice, EndpointWish
+    from host.config.endpoint_resolution import (
+        configured_endpoint,
+        endpoint_settings,
+        resolve_endpoint,
+    )
+    from host.config.host_config import HostConfig
+    from host.config.servers_file import find_servers_file, load_config
+
+__all__ = [
+    "AgentSettings",
+    "EndpointChoice",
+    "EndpointWish",
+    "HostConfig",
+    "configured_endpoint",
+    "endpoint_settings",
+    "find_servers_file",
+    "load_config",
+    "resolve_endpoint",
+]
+
+_HOMES = {
+    "AgentSettings": "host.config.agent_settings",
+    "EndpointChoice": "host.config.endpoint_choice",
+    "EndpointWish": "host.config.endpoint_choice",
+    "HostConfig": "host.config.host_config",
+    "configured_endpoint": "host.config.endpoint_resolution",
+    "endpoint_settings": "host.config.endpoint_resolution",
+    "find_servers_file": "host.config.servers_file",
+    "load_config": "host.config.servers_file",
+    "resolve_endpoint": "host.config.endpoint_resolution",
+}
+"""Where each name lives."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

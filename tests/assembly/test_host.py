@@ -1,0 +1,150 @@
+"""The whole house over real MCP servers and a real HTTP endpoint, all in this process."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+
+from host.assembly import open_host
+from host.config import AgentSettings, EndpointChoice, HostConfig
+from host.errors import ConfigError, RunFailed, failed_run
+from host.records import PoolEvent, RunEvent
+from tests.fakes.endpoint import (
+    Mute,
+    Reply,
+    answer,
+    finish,
+    refused,
+    streamed,
+    text,
+    tool_call,
+    usage,
+)
+from tests.fakes.loopback_endpoint import LoopbackEndpoint
+from tests.fakes.mcp_servers.processes import plain_row
+
+
+@pytest.fixture
+def anyio_backend(real_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    return real_time
+
+
+def calls(name: str, **args: Any) -> Reply:
+    call = tool_call(name, json.dumps(args), call_id=f"call_{name}")
+    return streamed(call, finish("tool_calls"), usage(10, 5))
+
+
+def choice(endpoint: LoopbackEndpoint) -> EndpointChoice:
+    return EndpointChoice(base_url=endpoint.base_url, api_key="k", model="m", origin="test")
+
+
+def config(*flags: str, **agent: Any) -> HostConfig:
+    settings = AgentSettings(context_length=100_000, max_retries=0, **agent)
+    return HostConfig(source="test", rows=(plain_row("plain", *flags),), agent=settings)
+
+
+async def test_a_question_goes_through_every_room_and_is_answered() -> None:
+    heard: list[RunEvent | PoolEvent] = []
+    script = (
+        calls("load_tools", names=["plain__echo"]),
+        calls("plain__echo", text="hi"),
+        answer("It said hi."),
+    )
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(*script) as endpoint,
+            open_host(config(), heard.append, endpoint=choice(endpoint)) as host,
+        ):
+            await host.settle()
+            run = await host.ask("Say hi")
+    assert run.answer == "It said hi."
+    assert run.stop_reason == "completed"
+    assert [call.name for call in run.tool_calls] == ["load_tools", "plain__echo"]
+    assert all(call.ok for call in run.tool_calls)
+    assert run.loaded == ("plain__echo",)
+    assert len(run.requests) == 3
+    kinds = [event.kind for event in heard]
+    assert kinds[0] == "connect"
+    assert kinds.index("connect") < kinds.index("tool-call") < kinds.index("done")
+    seqs = [event.seq for event in heard if isinstance(event, RunEvent)]
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+async def test_a_run_can_be_watched_from_its_beginning_and_stopped() -> None:
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(streamed(text("thinking"), Mute())) as endpoint,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+        ):
+            await host.settle()
+            async with host.start("Wait for ever") as active, active.events() as events:
+                async for event in events:
+                    if event.kind == "output":
+                        active.stop("enough")
+                run = await active.result()
+            await endpoint.hung_up.wait()
+    assert run.stop_reason == "stopped"
+    assert run.messages[0] == {"role": "user", "content": "Wait for ever"}
+
+
+async def test_leaving_the_block_of_a_run_cancels_it() -> None:
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(streamed(text("x"), Mute())) as endpoint,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+        ):
+            async with host.start("Wait"):
+                await endpoint.answering.wait()
+            await endpoint.hung_up.wait()
+
+
+async def test_an_endpoint_that_refuses_fails_the_run_and_not_the_host() -> None:
+    with anyio.fail_after(30):
+        script = (refused(404, "no model m"), answer("Better now."))
+        async with (
+            LoopbackEndpoint(*script) as endpoint,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+        ):
+            with pytest.raises(RunFailed, match="no model m") as caught:
+                await host.ask("First")
+            so_far = failed_run(caught.value)
+            assert so_far is not None
+            assert so_far.messages[0]["content"] == "First"
+            assert (await host.ask("Second", history=so_far.messages)).answer == "Better now."
+
+
+async def test_an_error_in_the_body_leaves_the_house_as_it_is() -> None:
+    with anyio.fail_after(30), pytest.raises(LookupError, match="mine"):
+        async with open_host(config()):
+            raise LookupError("mine")
+
+
+async def test_without_an_endpoint_a_question_says_what_to_write() -> None:
+    with anyio.fail_after(30):
+        async with open_host(HostConfig(source="s.json")) as host:
+            with pytest.raises(ConfigError, match=r"agent\.baseUrl"):
+                await host.ask("Anybody?")
+
+
+async def test_a_subscriber_that_raises_ends_nothing() -> None:
+    def broken(event: RunEvent | PoolEvent) -> None:
+        raise RuntimeError(event.kind)
+
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(answer("Fine.")) as endpoint,
+            open_host(config(), broken, endpoint=choice(endpoint)) as host,
+        ):
+            assert (await host.ask("Hello")).answer == "Fine."
+
+
+async def test_a_mute_server_does_not_hold_up_the_rest() -> None:
+    rows = (plain_row("plain"), plain_row("mute", "--mute"))
+    with anyio.fail_after(20):
+        async with open_host(HostConfig(source="s", rows=rows)) as host:
+            await host.settle()
+            status = {state.id: state.status for state in host.pool.state()}
+    assert status == {"plain": "ready", "mute": "connecting"}

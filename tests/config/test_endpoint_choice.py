@@ -1,0 +1,75 @@
+"""Flags before file before environment; a key goes only where it was given for."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.config.endpoint_choice import (
+    OPENAI_BASE_URL,
+    EndpointWish,
+    choose_endpoint,
+    environment_wish,
+)
+from host.wire.settings import NO_KEY
+
+NOTHING = EndpointWish()
+addresses = st.none() | st.sampled_from(["http://a/v1", "http://a/v1/", "http://b/v1"])
+models = st.none() | st.sampled_from(["m1", "m2"])
+
+
+def wishes(key: str) -> st.SearchStrategy[EndpointWish]:
+    return st.builds(
+        EndpointWish, base_url=addresses, api_key=st.none() | st.just(key), model=models
+    )
+
+
+@given(wishes("flag-key"), wishes("file-key"), wishes("env-key"))
+def test_a_key_is_sent_only_to_the_address_it_was_given_for(
+    flags: EndpointWish, file: EndpointWish, environment: EndpointWish
+) -> None:
+    chosen = choose_endpoint(flags=flags, file=file, environment=environment)
+    address = flags.base_url or file.base_url or environment.base_url
+    if address is None:
+        assert chosen is None
+        return
+    assert chosen is not None
+    assert chosen.base_url == address
+    given_for = {
+        "flag-key": address,
+        "file-key": file.base_url or environment.base_url,
+        "env-key": environment.base_url,
+    }
+    if chosen.api_key != NO_KEY:
+        assert (given_for[chosen.api_key] or "").rstrip("/") == address.rstrip("/")
+    if flags.api_key:
+        assert chosen.api_key == "flag-key"
+    if flags.model:
+        assert chosen.model == flags.model
+
+
+def test_the_environment_alone_is_enough() -> None:
+    env = {"OPENAI_BASE_URL": "http://a/v1", "OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"}
+    chosen = choose_endpoint(flags=NOTHING, file=NOTHING, environment=environment_wish(env))
+    assert chosen is not None
+    assert (chosen.base_url, chosen.api_key, chosen.model) == ("http://a/v1", "k", "m")
+    assert chosen.origin == "the environment"
+
+
+def test_a_key_alone_in_the_environment_means_openai() -> None:
+    assert environment_wish({"OPENAI_API_KEY": "k"}).base_url == OPENAI_BASE_URL
+    assert environment_wish({"OPENAI_API_KEY": "  "}) == NOTHING
+
+
+def test_an_address_in_the_flags_keeps_the_key_and_model_of_the_environment_away() -> None:
+    environment = environment_wish({"OPENAI_API_KEY": "k", "OPENAI_MODEL": "m"})
+    flags = EndpointWish(base_url="http://127.0.0.1:8080/v1")
+    chosen = choose_endpoint(flags=flags, file=NOTHING, environment=environment)
+    assert chosen is not None
+    assert chosen.api_key == NO_KEY
+    assert chosen.model is None
+    assert chosen.origin == "the flags"
+
+
+def test_with_nothing_said_there_is_nothing_to_choose() -> None:
+    assert choose_endpoint(flags=NOTHING, file=NOTHING, environment=environment_wish({})) is None
