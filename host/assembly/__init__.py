@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from host.assembly.fleet_settings import pool_settings
     from host.assembly.host import DEFAULT_SYSTEM_PROMPT, Host
     from host.assembly.opening import open_host
-    from host.assembly.settling import wait_until_settled
+    from host.assembly.settling import StatusChanges, wait_until_settled
     from host.assembly.subscribers import Subscriber
 
 __all__ = [
     "DEFAULT_SYSTEM_PROMPT",
     "ActiveRun",
     "Host",
+    "StatusChanges",
     "Subscriber",
     "open_host",
     "pool_settings",
@@ -33,6 +34,7 @@ _HOMES = {
     "DEFAULT_SYSTEM_PROMPT": "host.assembly.host",
     "ActiveRun": "host.assembly.active_run",
     "Host": "host.assembly.host",
+    "StatusChanges": "host.assembly.settling",
     "Subscriber": "host.assembly.subscribers",
     "open_host": "host.assembly.opening",
     "pool_settings": "host.assembly.fleet_settings",

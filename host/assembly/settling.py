@@ -20,7 +20,7 @@ async def wait_until_settled(pool: ServerPool) -> None:
     From the moment that one is ready, the others get as long again as it took so far, at least a
     second after each change: a mute server never holds up a fleet.
     """
-    changes = _Changes()
+    changes = StatusChanges()
     unsubscribe = pool.subscribe(changes.note)
     started = anyio.current_time()
     try:
@@ -36,16 +36,18 @@ async def wait_until_settled(pool: ServerPool) -> None:
         unsubscribe()
 
 
-class _Changes:
-    """Wakes whoever waits for the next change of a server's status."""
+class StatusChanges:
+    """Wakes whoever waits for the next change of a server's status; one waiter at a time."""
 
     def __init__(self) -> None:
         self._next = anyio.Event()
 
     def note(self, event: PoolEvent) -> None:
+        """Hears the pool's events: a listener for ``ServerPool.subscribe``."""
         if event.kind in STATUS_KINDS:
             self._next.set()
 
     async def wait(self) -> None:
+        """Returns at the next change, or at once for one since the last wait."""
         await self._next.wait()
         self._next = anyio.Event()

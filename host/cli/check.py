@@ -71,8 +71,8 @@ async def _models(
     except (ConfigError, WireError) as error:
         return str(error).removeprefix("endpoint: ")
     if choice.model not in models:
-        return f"{choice.base_url} does not list {choice.model}; it has {', '.join(models)}"
-    on_notice(f"✓ endpoint {choice.base_url} ({choice.origin}): {choice.model}")
+        return f"{choice.shown_url} does not list {choice.model}; it has {', '.join(models)}"
+    on_notice(f"✓ endpoint {choice.shown_url} ({choice.origin}): {choice.model}")
     return models
 
 

@@ -88,7 +88,7 @@ async def _demo(arguments: argparse.Namespace) -> int:
     endpoint = await resolve_endpoint(
         HostConfig(), endpoint_flags(arguments), on_notice=screen.notice, env={}
     )
-    screen.notice(f"The model is {endpoint.model} at {endpoint.base_url}.")
+    screen.notice(f"The model is {endpoint.model} at {endpoint.shown_url}.")
     return await _play(arguments.question or QUESTION, endpoint, AgentSettings(), screen)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 
+from host.assembly import StatusChanges
 from host.cli.opening import connecting_line, open_pool, unset_remedy
 from host.cli.run_view import pool_line
 from host.cli.screen import Screen, duration
@@ -45,12 +46,13 @@ async def _show_once(config: HostConfig, screen: Screen, as_json: bool) -> int:
 
 
 async def _watch(config: HostConfig, screen: Screen, as_json: bool) -> int:
-    async with open_pool(config, lambda _: None) as pool:
+    changes = StatusChanges()
+    async with open_pool(config, changes.note) as pool:
         while True:
             screen.clear()
             _show(pool, config, screen, as_json)
             with anyio.move_on_after(WATCH_SECONDS):
-                await anyio.sleep_forever()
+                await changes.wait()
             # A watch is what redials a server that is due; it must not hold up the picture.
             pool.sync_soon()
 

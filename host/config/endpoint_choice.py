@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from host.text.redaction import redact_url
 from host.wire.settings import EndpointSettings, resolve_api_key
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
@@ -32,6 +33,11 @@ class EndpointChoice:
     api_key: str
     model: str | None
     origin: str
+
+    @property
+    def shown_url(self) -> str:
+        """The address for people to read, without the credentials it may hold."""
+        return redact_url(self.base_url)
 
 
 def environment_wish(env: Mapping[str, str]) -> EndpointWish:

@@ -98,12 +98,12 @@ async def _with_listed_model(
     except EndpointRefused as error:
         if error.status in KEY_STATUSES:
             raise
-        problem = f"no model is named and {choice.base_url} lists none ({error}); give --model"
+        problem = f"no model is named and {choice.shown_url} lists none ({error}); give --model"
         raise ConfigError("endpoint", [problem]) from error
     if len(models) != 1:
-        problem = f"{choice.base_url} has {len(models)} models, give --model: {_names(models)}"
+        problem = f"{choice.shown_url} has {len(models)} models, give --model: {_names(models)}"
         raise ConfigError("endpoint", [problem])
-    on_notice(f"asking {models[0]}, the one model of {choice.base_url}")
+    on_notice(f"asking {models[0]}, the one model of {choice.shown_url}")
     return EndpointChoice(
         base_url=choice.base_url, api_key=choice.api_key, model=models[0], origin=choice.origin
     )

@@ -71,5 +71,14 @@ def test_an_address_in_the_flags_keeps_the_key_and_model_of_the_environment_away
     assert chosen.origin == "the flags"
 
 
+def test_an_address_is_asked_with_its_credentials_and_shown_without_them() -> None:
+    flags = EndpointWish(base_url="http://me:s3cret@h:8080/v1?token=abc")
+    chosen = choose_endpoint(flags=flags, file=NOTHING, environment=NOTHING)
+    assert chosen is not None
+    assert chosen.base_url == flags.base_url
+    assert "h:8080/v1" in chosen.shown_url
+    assert not any(secret in chosen.shown_url for secret in ("me", "s3cret", "abc"))
+
+
 def test_with_nothing_said_there_is_nothing_to_choose() -> None:
     assert choose_endpoint(flags=NOTHING, file=NOTHING, environment=environment_wish({})) is None
