@@ -12,8 +12,13 @@ from tests.absence import ABSENT, is_strict
 from tests.fakes.clock import JUMP_THRESHOLD_SECONDS, jumping_loop
 
 settings.register_profile(
-    "host", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "host",
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
 )
+settings.register_profile("thorough", settings.get_profile("host"), max_examples=1000)
 settings.load_profile("host")
 
 

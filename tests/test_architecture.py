@@ -30,7 +30,7 @@ def _modules(rooms: dict[str, str]) -> set[str]:
 SHELLS: set[str] = _modules(
     {
         "host": "__main__ toolbox",
-        "host.assembly": "active_run background host opening settling subscribers",
+        "host.assembly": "active_run background configured_model host opening settling subscribers",
         "host.cli": "ask call chat check configuration demo main opening screen servers tools",
         "host.config": "endpoint_resolution local_endpoints servers_file",
         "host.demo": "atomic_file loopback note_store record replay servers",

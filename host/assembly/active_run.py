@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from types import TracebackType
 
 import anyio
 
 from host.assembly.background import Background
+from host.errors import RunStopped
 from host.event_bus import EventBus, EventWatch
 from host.loop import AgentLoopOptions, EventSink, RunControl, run_agent_loop
 from host.records import Run
@@ -42,6 +43,7 @@ class ActiveRun:
 
         Raises:
             RunFailed: an error ended it; the error carries the run so far.
+            RunStopped: it was cancelled, because its block or the host was left.
         """
         await self._ended.wait()
         if self._error is not None:
@@ -49,33 +51,49 @@ class ActiveRun:
         assert self._run is not None  # one of the two is set before the event
         return self._run
 
+    async def ended(self) -> None:
+        """Waits for the end of the run, whatever it is."""
+        await self._ended.wait()
+
     async def play(self, options: AgentLoopOptions) -> None:
         """Runs the loop to its end; called once, by ``Host.start``."""
-        ok = False
+        asked = Run(turn=None, messages=tuple(options.messages), stop_reason="stopped")
+        self._error = RunStopped("stopped", asked, "the run was cancelled")
         try:
             self._run = await run_agent_loop(options)
-            ok = self._run.stop_reason == "completed"
+            self._error = None
         except Exception as error:  # noqa: BLE001  # result() raises it where somebody waits
             self._error = error
         finally:
-            text = self._run.answer if self._run else str(self._error or "cancelled")
+            text = self._run.answer if self._run else str(self._error)
+            ok = self._run is not None and self._run.stop_reason == "completed"
             self._emit(kind="done", text=text, ok=ok)
             self._ended.set()
 
 
 class RunStart:
-    """Plays a run for as long as its block lasts; leaving early cancels it."""
+    """Plays a run for as long as its block lasts; leaving early cancels it.
+
+    Args:
+        prepare: gives the run's options, when the block is entered.
+        runs: holds the run while it is under way.
+    """
 
     def __init__(
-        self, active: ActiveRun, prepare: Callable[[], Awaitable[AgentLoopOptions]]
+        self,
+        active: ActiveRun,
+        prepare: Callable[[], AgentLoopOptions],
+        runs: set[ActiveRun],
     ) -> None:
         self._active = active
         self._prepare = prepare
+        self._runs = runs
         self._background = Background()
 
     async def __aenter__(self) -> ActiveRun:
-        options = await self._prepare()
+        options = self._prepare()
         group = await self._background.__aenter__()
+        self._runs.add(self._active)
         group.start_soon(self._active.play, options)
         return self._active
 
@@ -85,4 +103,7 @@ class RunStart:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        return await self._background.__aexit__(kind, error, trace)
+        try:
+            return await self._background.__aexit__(kind, error, trace)
+        finally:
+            self._runs.discard(self._active)

@@ -14,16 +14,17 @@ from anyio.abc import TaskGroup
 
 from host.assembly.active_run import ActiveRun, RunStart
 from host.assembly.background import HOOK_GRACE_SECONDS
+from host.assembly.configured_model import ConfiguredModel
 from host.assembly.settling import wait_until_settled
 from host.assembly.subscribers import Subscriber, tell
-from host.config import EndpointChoice, HostConfig, endpoint_settings
+from host.config import EndpointChoice, HostConfig
 from host.errors import ConfigError
 from host.event_bus import EventBus
 from host.loop import AgentLoopOptions, RunControl, RunHooks
 from host.pool import ServerPool
 from host.records import HookContext, HookEvent, HookOutcome, Message, Run
 from host.toolbox import PoolToolbox
-from host.wire import EndpointModel, Endpoints, ModelParams, RetryPolicy
+from host.wire import Endpoints
 
 DEFAULT_SYSTEM_PROMPT = (
     "You act for the user through tools. Where a tool can look something up, compute it or do it, "
@@ -59,6 +60,7 @@ class Host:
         self._endpoint = endpoint
         self._subscribers = subscribers
         self._group = group
+        self._runs: set[ActiveRun] = set()
 
     async def settle(self) -> None:
         """Waits for the fleet as ``wait_until_settled`` does."""
@@ -89,10 +91,10 @@ class Host:
         control = control or RunControl()
         emit = partial(self._emit, run_id)
 
-        async def prepare() -> AgentLoopOptions:
+        def prepare() -> AgentLoopOptions:
             agent = self._config.agent
             return AgentLoopOptions(
-                await self._model(),
+                self._model(),
                 PoolToolbox(self.pool, servers=servers),
                 [*history, {"role": "user", "content": question}],
                 system=agent.system_prompt or DEFAULT_SYSTEM_PROMPT,
@@ -107,7 +109,7 @@ class Host:
                 task_group=self._group,
             )
 
-        return RunStart(ActiveRun(run_id, self.events, control, emit), prepare)
+        return RunStart(ActiveRun(run_id, self.events, control, emit), prepare, self._runs)
 
     async def ask(
         self,
@@ -143,6 +145,13 @@ class Host:
         with anyio.move_on_after(HOOK_GRACE_SECONDS):
             await self.pool.run_hooks("sessionEnd", context)
 
+    async def end_runs(self) -> None:
+        """Stops the runs that are still under way in other tasks, and waits for them a moment."""
+        with anyio.move_on_after(HOOK_GRACE_SECONDS, shield=True):
+            for active in tuple(self._runs):
+                active.stop("the host is being closed")
+                await active.ended()
+
     def reset_all(self) -> None:
         """Forgets everything learned of endpoints, and every run on the bus."""
         self.endpoints.reset()
@@ -163,26 +172,9 @@ class Host:
         context: HookContext = {"session": {"id": session_id}, "host": "agent-host"}
         return RunHooks(run=run, context=context, events=events)
 
-    async def _model(self) -> EndpointModel:
-        choice, agent = self._endpoint, self._config.agent
+    def _model(self) -> ConfiguredModel:
+        choice = self._endpoint
         if choice is None or choice.model is None:
             wanted = "no endpoint and model to ask; write agent.baseUrl and agent.model"
             raise ConfigError(self._config.source, [wanted])
-        settings = endpoint_settings(choice, agent)
-        limit = await self.endpoints.context_limit(settings, choice.model, agent.context_length)
-        return EndpointModel(
-            self.endpoints,
-            settings,
-            ModelParams(
-                model=choice.model,
-                max_tokens=agent.max_tokens,
-                temperature=agent.temperature,
-                reasoning_effort=agent.reasoning_effort,
-                extra_body=agent.extra_body,
-            ),
-            retry=RetryPolicy(
-                max_retries=agent.max_retries,
-                loading_timeout_seconds=agent.loading_timeout_seconds,
-            ),
-            context_limit=limit,
-        )
+        return ConfiguredModel(self.endpoints, choice, choice.model, self._config.agent)

@@ -42,11 +42,13 @@ class open_host:  # noqa: N801  # reads as a verb where it is used: async with o
             )
             pool.subscribe(partial(tell, self._subscribers))
             group = await rooms.enter_async_context(Background(grace_seconds=HOOK_GRACE_SECONDS))
+            host = Host(
+                self._config, pool, endpoints, EventBus(), self._endpoint, self._subscribers, group
+            )
+            rooms.push_async_callback(host.end_runs)
             pool.start(self._config.rows)
             self._rooms = rooms.pop_all()
-        return Host(
-            self._config, pool, endpoints, EventBus(), self._endpoint, self._subscribers, group
-        )
+        return host
 
     async def __aexit__(
         self,

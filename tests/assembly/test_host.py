@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from host.assembly import open_host
+from host.assembly import ActiveRun, Host, open_host
 from host.config import AgentSettings, EndpointChoice, HostConfig
-from host.errors import ConfigError, RunFailed, failed_run
-from host.records import PoolEvent, RunEvent
+from host.errors import ConfigError, RunFailed, RunStopped, failed_run
+from host.records import PoolEvent, Run, RunEvent
 from tests.fakes.endpoint import (
     Mute,
     Reply,
@@ -148,3 +149,72 @@ async def test_a_mute_server_does_not_hold_up_the_rest() -> None:
             await host.settle()
             status = {state.id: state.status for state in host.pool.state()}
     assert status == {"plain": "ready", "mute": "connecting"}
+
+
+def slow_to_list(**agent: Any) -> HostConfig:
+    """A configuration that leaves the window to an endpoint that never says it."""
+    settings = AgentSettings(max_retries=0, **agent)
+    return HostConfig(source="test", rows=(plain_row("plain"),), agent=settings)
+
+
+async def test_a_stop_ends_the_wait_for_an_endpoint_that_is_slow_to_say_its_window() -> None:
+    with anyio.fail_after(20):
+        async with (
+            LoopbackEndpoint(streamed(Mute())) as endpoint,
+            open_host(slow_to_list(), endpoint=choice(endpoint)) as host,
+            host.start("Well?") as active,
+        ):
+            while not endpoint.connections:
+                await anyio.lowlevel.checkpoint()
+            active.stop("enough")
+            run = await active.result()
+    assert run.stop_reason == "stopped"
+
+
+async def test_a_deadline_holds_before_the_first_request_too() -> None:
+    with anyio.fail_after(20):
+        async with (
+            LoopbackEndpoint(streamed(Mute())) as endpoint,
+            open_host(slow_to_list(deadline_seconds=0.2), endpoint=choice(endpoint)) as host,
+        ):
+            run = await host.ask("Well?")
+    assert run.stop_reason == "deadline"
+
+
+async def test_a_run_of_another_task_ends_with_the_host_and_can_be_handed_back() -> None:
+    runs: list[Run] = []
+
+    async def ask(host: Host) -> None:
+        runs.append(await host.ask("Wait for ever"))
+
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(streamed(text("x"), Mute())) as endpoint,
+            anyio.create_task_group() as group,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+        ):
+            group.start_soon(ask, host)
+            await endpoint.answering.wait()
+    assert [run.stop_reason for run in runs] == ["stopped"]
+    assert runs[0].messages[0] == {"role": "user", "content": "Wait for ever"}
+
+
+async def test_whoever_waits_for_a_cancelled_run_is_told_that_it_was_cancelled() -> None:
+    told: list[str] = []
+
+    async def wait(active: ActiveRun) -> None:
+        try:
+            await active.result()
+        except RunStopped as error:
+            told.append(str(error))
+
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(streamed(text("x"), Mute())) as endpoint,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+            anyio.create_task_group() as group,
+            host.start("Wait") as active,
+        ):
+            group.start_soon(wait, active)
+            await endpoint.answering.wait()
+    assert told == ["the run was cancelled"]
