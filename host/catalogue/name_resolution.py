@@ -14,6 +14,8 @@ MAX_PER_LOAD = 12
 """How many tools one call may load."""
 
 _MAX_SHOWN_HITS = 60
+_MAX_SHOWN_GROUPS = 5
+_MAX_SHOWN_NAMES = 60
 _MAX_SHOWN_OWNERS = 10
 _MAX_ADVISED = 5
 _MAX_ECHO_CHARS = 100
@@ -90,10 +92,17 @@ def expand_names(
 
 
 def refusals(resolution: NameResolution, catalogue: Sequence[CatalogueServer]) -> list[str]:
-    """One block of text for each way in which asked names were not loaded; [] when all were."""
+    """One block of text for each way in which asked names were not loaded; [] when all were.
+
+    However many names were asked for and however long they are, the blocks stay short: names are
+    cut, and of many only the first are told, with the number of the others.
+    """
     index = name_index(catalogue)
     limit = resolution.max_per_load
-    blocks = [_over_broad_block(group, limit) for group in resolution.over_broad]
+    groups = resolution.over_broad
+    blocks = [_over_broad_block(group, limit) for group in groups[:_MAX_SHOWN_GROUPS]]
+    if others := [group.name for group in groups[_MAX_SHOWN_GROUPS:]]:
+        blocks.append(f"Too broad as well: {_listed(others)}")
     if resolution.deferred:
         blocks.append(
             f"This call is full at {_tools(limit)}. Ask for these in your next step: "
@@ -149,8 +158,10 @@ def _advice_on(name: str, index: NameIndex) -> str:
     return f"Instead of {_echo(name)}, did you mean: {_listed(nearest)}" if nearest else ""
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(_echo, names))
+def _listed(names: Sequence[str]) -> str:
+    surplus = len(names) - _MAX_SHOWN_NAMES
+    more = f" … and {surplus} more" if surplus > 0 else ""
+    return ", ".join(map(_echo, names[:_MAX_SHOWN_NAMES])) + more
 
 
 def _echo(name: str) -> str:

@@ -75,7 +75,7 @@ class AgentCalls:
         if blind:
             self.discovery.load([call.name])
         if call.args is None:
-            return CallAnswer(text=call.problem, ok=False)
+            return CallAnswer(text=self._unreadable(call, blind=blind), ok=False)
         if self.discovery.on_demand and call.name == LOAD_TOOLS:
             text, ok = self.discovery.answer_load(call.args)
             return CallAnswer(text=text, ok=ok)
@@ -89,6 +89,12 @@ class AgentCalls:
             run=partial(self._dispatch, request),
             key=call_key(call.name, call.args) if repeatable else None,
         )
+
+    def _unreadable(self, call: ReadCall, *, blind: bool) -> str:
+        """What the model reads of arguments that mean nothing; blind, with the schema."""
+        if blind and self.discovery.is_declared(call.name):
+            return self.discovery.misfit(call.name, [call.problem])
+        return call.problem
 
     async def _dispatch(self, request: ToolCallRequest) -> CallAnswer:
         refusal = await self._refusal(request)

@@ -19,11 +19,11 @@ from host.loop.hook_context import last_question, question_index, with_context
 from host.loop.next_step import stop_after_turn, stop_before_call, stop_before_request
 from host.loop.run_control import Interrupted, Interruption, RunControl
 from host.loop.run_events import RunEvents
-from host.loop.run_hooks import gather_before, notify_after, notify_briefly
+from host.loop.run_hooks import gather_before, notify_briefly, notify_later
 from host.loop.run_record import RunRecord, usage_sum
 from host.loop.stop_reasons import Budget, Deadline, Streak
 from host.loop.tool_batch import error_message, run_batch
-from host.loop.transcript import assistant_message, ids_in
+from host.loop.transcript import assistant_message, ids_in, not_run_text, with_answers
 from host.records import AssistantMessage, Message, Run, StopReason, ToolDefinition, Turn
 
 SUMMARISED_STOPS: frozenset[StopReason] = frozenset({"backstop", "stuck-loop"})
@@ -47,7 +47,8 @@ async def run_agent_loop(options: AgentLoopOptions) -> Run:
     """Asks the question and returns the run; a limit or a stop is its ``stop_reason``.
 
     Every call of the returned transcript has its tool message, so it can be handed back as
-    ``messages``. Cancelling the task cancels the run and passes through.
+    ``messages``. Calls of the given messages that nothing answers are answered in it as never
+    made, and are not made now. Cancelling the task cancels the run and passes through.
 
     Raises:
         RunOverflow: a request did not fit the model's window.
@@ -58,7 +59,8 @@ async def run_agent_loop(options: AgentLoopOptions) -> Run:
     deadline = Deadline.of(options.deadline, now=options.now(), clock_seconds=anyio.current_time())
     control = options.control or RunControl()
     record = RunRecord(
-        messages=list(options.messages), max_tool_iterations=options.max_tool_iterations
+        messages=with_answers(options.messages, not_run_text("stopped")),
+        max_tool_iterations=options.max_tool_iterations,
     )
     try:
         loop = _AgentRun(options, record, Interruption(control=control, deadline=deadline))
@@ -108,8 +110,7 @@ class _AgentRun:
             return
         told = (hooks, tuple(self._record.messages), self._question, turn.content)
         group = self._options.task_group
-        if group is not None:
-            group.start_soon(notify_after, *told, self._events.note)
+        if group is not None and notify_later(group, *told, self._events.note):
             return
         notes = await notify_briefly(*told, self._events.note, control=self._interruption.control)
         self._record.notes.extend(notes)

@@ -54,7 +54,8 @@ class AgentLoopOptions:
     """The model, the tools, the conversation, and the limits of a run.
 
     Attributes:
-        messages: the conversation, its question last; never changed.
+        messages: the conversation, its question last; never changed. Calls in it without an
+            answer get one in the run's own transcript (see ``run_agent_loop``).
         system: the system prompt; the catalogue is put behind it, both stay out of transcripts.
         discovery: ``"names"`` lists the tools' names and lets the model load definitions,
             ``"eager"`` declares all of them. Without tools they are the same.
@@ -74,13 +75,14 @@ class AgentLoopOptions:
         recover_tool_calls: read calls that the model wrote as text.
         hooks: gathered onto the question before the first request, notified after an answer.
         approve: decides on each call before it is made; what it raises is a refusal.
-        before_step: may replace the transcript before a request.
+        before_step: may replace the transcript before a request; a call that it keeps has to
+            keep its tool message.
         on_event: hears what happens. on_message, on_turn: get each appended message and each
             answered turn with its step (from 0), awaited and never cut off by a stop; what they
             raise ends the run.
         control: the stop button.
-        task_group: where ``afterTurn`` hooks run on after the run has returned; None to await
-            them, three seconds at most.
+        task_group: where ``afterTurn`` hooks run on after the run has returned; None, or a
+            group that is closed by then, to await them, three seconds at most.
         now: the wall clock.
 
     Raises:

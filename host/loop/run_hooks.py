@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import anyio
+from anyio.abc import TaskGroup
 
 from host.loop.agent_options import RunHooks
 from host.loop.hook_context import answer_context, question_context, question_index
@@ -39,6 +40,25 @@ async def notify_after(
     index = question_index(messages, question)
     context = answer_context(hooks.context, messages, index, reply)
     return await notify(hooks.run, "afterTurn", context, on_note=on_note)
+
+
+def notify_later(
+    group: TaskGroup,
+    hooks: RunHooks,
+    messages: Sequence[Message],
+    question: Message | None,
+    reply: str,
+    on_note: NoteSink,
+) -> bool:
+    """Begins ``notify_after`` in the group; False if the group is closed and takes no more.
+
+    A run is done when its hooks are told of it, and its caller's group may be too.
+    """
+    try:
+        group.start_soon(notify_after, hooks, messages, question, reply, on_note)
+    except RuntimeError:  # what anyio's groups raise on either backend
+        return False
+    return True
 
 
 async def notify_briefly(

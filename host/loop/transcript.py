@@ -122,3 +122,34 @@ def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
         else:
             return ()
     return ()
+
+
+def with_answers(messages: Sequence[Message], text: str) -> list[Message]:
+    """The messages, with ``text`` as the answer of every call that none of them answers.
+
+    A call is answered by a tool message of its id before the next assistant message, since ids
+    may come again later. New answers stand behind those that its assistant message has at once.
+    """
+    whole: list[Message] = []
+    owed: list[str] = []
+    for index, message in enumerate(messages):
+        if message["role"] != "tool":
+            whole.extend(tool_message(call_id, text) for call_id in owed)
+            owed = _owed(messages, index) if message["role"] == "assistant" else []
+        whole.append(message)
+    whole.extend(tool_message(call_id, text) for call_id in owed)
+    return whole
+
+
+def _owed(messages: Sequence[Message], asked: int) -> list[str]:
+    """The ids of the calls at ``asked`` that stay unanswered until the model's next word."""
+    message = messages[asked]
+    calls = message.get("tool_calls") if message["role"] == "assistant" else None
+    owed = dict.fromkeys(call["id"] for call in calls or ())
+    for index in range(asked + 1, len(messages)):
+        later = messages[index]
+        if later["role"] == "assistant":
+            break
+        if later["role"] == "tool":
+            owed.pop(later["tool_call_id"], None)
+    return list(owed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -57,8 +58,8 @@ async def _answered(
 
 
 def _decoded(response: httpx2.Response) -> object:
-    try:
+    with suppress(ValueError):
         return parse_json_strict(response.text)
-    except ValueError as error:
-        hint = "its answer is not JSON; check the base URL, which often ends in /v1"
-        raise EndpointRefused(response.status_code, hint) from error
+    # Not raised from the reader's error, which holds the whole text, secrets and all.
+    hint = "its answer is not JSON; check the base URL, which often ends in /v1"
+    raise EndpointRefused(response.status_code, hint)

@@ -11,7 +11,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -38,6 +38,9 @@ from host.wire.settings import NO_KEY
 MAX_BODY_CHARS = 4000
 """As much of an endpoint's words as an error keeps."""
 
+IN_ANSWER = "(a code inside its answer, not its HTTP status) "
+"""Said in front of an endpoint's words when the status comes from an error in an answer."""
+
 CONNECTION_FAILURES: tuple[type[Exception], ...] = (
     httpx2.RequestError,
     httpx2.InvalidURL,
@@ -51,6 +54,8 @@ CONNECTION_FAILURES: tuple[type[Exception], ...] = (
 _FOREIGN: tuple[type[Exception], ...] = (openai.OpenAIError, *CONNECTION_FAILURES)
 
 _MAX_LEVELS = 8
+_WITH_EXCHANGES: tuple[type[Exception], ...] = (openai.OpenAIError, httpx2.HTTPError)
+_OF_THE_BYTES = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _OVERFLOW_MARKS = {"context_length_exceeded", "exceed_context_size_error"}
 _TELLING_MARKS = {"unavailable_error"}
 _TITLE = re.compile(r"<title>\s*(.*?)\s*</title>", re.IGNORECASE | re.DOTALL)
@@ -59,8 +64,8 @@ _TITLE = re.compile(r"<title>\s*(.*?)\s*</title>", re.IGNORECASE | re.DOTALL)
 class ForeignFailures:
     """A scope that raises ours for what the SDK or the connection raises inside it.
 
-    The foreign error stays as ``__cause__``; secrets are taken out of its words too, since a
-    traceback prints them.
+    The foreign error stays as ``__cause__``, scrubbed of secrets: a traceback prints its words,
+    and a report may hold all of it.
     """
 
     def __init__(self, redactor: Redactor, *, now: Callable[[], float] = time.time) -> None:
@@ -78,7 +83,7 @@ class ForeignFailures:
     ) -> None:
         if isinstance(error, _FOREIGN):
             failure = failure_of(error, self._redactor, now=self._now)
-            _scrub(error, self._redactor)
+            scrub(error, self._redactor)
             raise failure from error
 
 
@@ -109,12 +114,13 @@ def failure_in_stream(event: Mapping[str, Any], redactor: Redactor) -> WireError
     """Our error for an error event of a stream, or None for an ordinary chunk.
 
     Seen: ``{"error": {"code": 500, …}}`` (llama-server b10434, OpenRouter), ``{"error": "…"}``
-    (LM Studio), ``{"object": "error", "message": …}`` (vLLM).
+    (LM Studio), ``{"object": "error", "message": …}`` (vLLM). A code in it counts as a status
+    does, and the words say that it is none (``IN_ANSWER``).
     """
     inner = event.get("error") or (event if event.get("object") == "error" else None)
     if not inner:
         return None
-    return _Said.in_body(inner, redactor, status=_status_in(inner)).failure()
+    return _Said.in_body(inner, redactor, status=_status_in(inner)).failure_inside()
 
 
 def retry_after_seconds(
@@ -179,7 +185,7 @@ def words_of(error: BaseException) -> str:
     """What the endpoint itself said, without our own words around it; else the error's text."""
     match error:
         case EndpointRefused(body=words) | EndpointUnavailable(detail=words) if words:
-            return words
+            return words.removeprefix(IN_ANSWER)
         case _:
             return str(error)
 
@@ -225,6 +231,13 @@ class _Said:
             )
         return EndpointRefused(self.status, self.text)
 
+    def failure_inside(self) -> WireError:
+        """The failure when it was said inside an answer that had begun well."""
+        if self.status is None or self.overflow:
+            return self.failure()
+        words = truncate_text(self.text, MAX_BODY_CHARS - len(IN_ANSWER))
+        return replace(self, text=IN_ANSWER + words).failure()
+
 
 def _unreached(error: openai.APIConnectionError, redactor: Redactor) -> WireError:
     cause = error.__cause__
@@ -265,12 +278,79 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def _scrub(error: BaseException | None, redactor: Redactor) -> None:
-    """Takes secrets out of an error's words and of those it was caused by."""
-    while error is not None:
-        error.args = tuple(
-            redactor.redact(arg) if isinstance(arg, str) else arg for arg in error.args
-        )
-        if isinstance(error, openai.APIError):
-            error.message = redactor.redact(error.message)
-        error = error.__cause__
+def scrub(error: BaseException, redactor: Redactor) -> None:
+    """Cleans an error in place, and those it came from: words, bodies, requests and responses.
+
+    An error of the SDK holds the answer's body, the response with its text, and the request with
+    its ``Authorization`` header; whatever reports a cause whole would tell them.
+
+    Of what it was raised while handling (``__context__``), only errors of the SDK and its HTTP
+    client are followed: others may be the caller's own.
+    """
+    due: list[BaseException] = [error]
+    seen: set[int] = set()
+    while due:
+        one = due.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.args = tuple(redactor.redact(arg) if isinstance(arg, str) else arg for arg in one.args)
+        for name, value in list(vars(one).items()):
+            setattr(one, name, cleaned(value, redactor))
+        if one.__cause__ is not None:
+            due.append(one.__cause__)
+        if isinstance(one.__context__, _WITH_EXCHANGES):
+            due.append(one.__context__)
+
+
+def cleaned(value: Any, redactor: Redactor, levels: int = _MAX_LEVELS) -> Any:
+    """The value without secrets: texts redacted at any depth, an HTTP exchange as an outline.
+
+    Args:
+        levels: how many levels of containers are kept; what lies deeper becomes None.
+    """
+    match value:
+        case str():
+            return redactor.redact(value)
+        case Mapping() | list() if levels <= 0:
+            return None
+        case Mapping():
+            return {
+                cleaned(key, redactor): cleaned(item, redactor, levels - 1)
+                for key, item in value.items()
+            }
+        case list():
+            return [cleaned(item, redactor, levels - 1) for item in value]
+        case httpx2.Request():
+            return _request_outline(value, redactor)
+        case httpx2.Response():
+            return _response_outline(value, redactor)
+        case _:
+            return value
+
+
+def _request_outline(request: httpx2.Request, redactor: Redactor) -> httpx2.Request:
+    """Method and address without credentials and query; no headers and no body."""
+    url = request.url.copy_with(userinfo=b"", query=None, fragment=None)
+    shown = str(url)
+    return httpx2.Request(request.method, shown if redactor.redact(shown) == shown else "")
+
+
+def _response_outline(response: httpx2.Response, redactor: Redactor) -> httpx2.Response:
+    """Status, headers and what was read of the body."""
+    try:
+        text = response.text
+    except httpx2.ResponseNotRead:
+        text = ""
+    try:
+        request = _request_outline(response.request, redactor)
+    except RuntimeError:  # a response that no request belongs to
+        request = None
+    headers = [
+        (name, redactor.redact(value))
+        for name, value in response.headers.multi_items()
+        if name.lower() not in _OF_THE_BYTES
+    ]
+    return httpx2.Response(
+        response.status_code, headers=headers, text=redactor.redact(text), request=request
+    )

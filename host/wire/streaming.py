@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypedDict, cast
 
@@ -204,14 +205,14 @@ class _Reading:
         )
 
     def _decoded(self, payload: str) -> object:
-        try:
+        with suppress(ValueError):
             return parse_json_strict(payload)
-        except ValueError as error:
-            if payload.startswith("<"):
-                hint = "it answered with a web page; check the base URL, which often ends in /v1"
-                raise EndpointRefused(200, hint) from error
-            shown = preview(self.redactor.redact(payload), 200)
-            raise StreamBroken(f"a chunk is not JSON: {shown}") from error
+        # Not raised from the reader's error, which holds the whole text, secrets and all.
+        if payload.startswith("<"):
+            hint = "it answered with a web page; check the base URL, which often ends in /v1"
+            raise EndpointRefused(200, hint)
+        shown = preview(self.redactor.redact(payload), 200)
+        raise StreamBroken(f"a chunk is not JSON: {shown}")
 
     def _tell(self, progress: Progress) -> None:
         if progress.carried:

@@ -175,6 +175,33 @@ def test_a_report_on_a_huge_group_shows_a_bounded_part_of_it() -> None:
     assert block.count("\n") == 61
 
 
+@pytest.mark.parametrize("count", [60, 61, 3000])
+def test_a_report_on_unknown_names_shows_a_bounded_part_of_them(count: int) -> None:
+    (block,) = refusals(expand_names([f"q{number}" for number in range(count)], BOTH), BOTH)
+    assert "q59" in block
+    assert "q60" not in block
+    assert (f"and {count - 60} more" in block) is (count > 60)
+
+
+def test_a_report_on_deferred_names_and_broad_groups_is_bounded_too() -> None:
+    many = [server("Many", *(f"m{number:04}" for number in range(3000)))]
+    names = [f"m{number:04}" for number in range(3000)]
+    (full,) = refusals(expand_names(names, many), many)
+    assert "and 2928 more" in full
+    groups = [f"m{number:02}*" for number in range(30)]
+    broad = refusals(expand_names(groups, many), many)
+    assert len(broad) == 6
+    assert broad[-1] == f"Too broad as well: {', '.join(groups[5:])}"
+
+
+def test_an_endless_name_is_cut_wherever_it_is_told() -> None:
+    huge = "mail_send_" * 10_000
+    report = "\n".join(refusals(expand_names([huge, huge + "*"], BOTH), BOTH))
+    assert len(report) < 1000
+    broad = refusals(expand_names(["*", "mail__send"], BOTH, max_per_load=1), BOTH)
+    assert len("\n".join(broad)) < 1000
+
+
 @given(st.lists(st.text(alphabet="ab\n\r\x1b[<#*\u202e", max_size=300), max_size=4))
 def test_asked_names_cannot_write_lines_into_the_report(asked: list[str]) -> None:
     resolved = expand_names(asked, BOTH)

@@ -19,6 +19,7 @@ from host.errors import (
     failed_run,
 )
 from host.event_bus import EventBus
+from host.loop.transcript import assistant_message, not_run_text, tool_call, tool_message
 from host.records import Message, Run, ToolCallOutcome, ToolFailure, ToolSuccess, Turn, TurnUsage
 from tests.fakes.loop_peers import (
     MemoryTool,
@@ -283,6 +284,40 @@ async def test_a_call_in_the_same_step_as_its_load_is_blind() -> None:
     assert toolbox.called == []
 
 
+async def test_unreadable_arguments_of_a_known_tool_are_told_without_its_schema() -> None:
+    model = ScriptedModel(calling(call("disk__read", "{oops")), saying("x"))
+    done = await run(model, MemoryToolbox(ECHO), discovery="names", loaded=["disk__read"])
+    (told,) = results(done.messages)
+    assert "{oops" in told
+    assert '"required"' not in told
+
+
+@pytest.mark.parametrize("asks", [True, False])
+async def test_unanswered_calls_of_the_history_are_answered_and_not_made(asks: bool) -> None:
+    asked = assistant_message("", [tool_call("z", "a__b", {}), tool_call("y", "a__b", {})])
+    history: list[Message] = [QUESTION, asked, tool_message("z", "r")]
+    if asks:
+        history.append({"role": "user", "content": "Go on."})
+    given_messages = list(history)
+    model, toolbox = ScriptedModel(saying("Done.")), MemoryToolbox("a__b")
+    told: list[Message] = []
+    done = await run(model, toolbox, history, on_message=lambda message, step: told.append(message))
+    answer = tool_message("y", not_run_text("stopped"))
+    assert done.messages[:4] == (*history[:3], answer)
+    assert model.requests[0].messages == done.messages[:-1]
+    assert replays(done.messages)
+    assert history == given_messages
+    assert toolbox.called == []
+    assert told == [done.messages[-1]]
+
+
+async def test_a_run_that_asks_nothing_answers_the_calls_of_its_history_too() -> None:
+    asked = assistant_message("", [tool_call("z", "a__b", {})])
+    done = await run(ScriptedModel(), None, [QUESTION, asked, QUESTION], max_tool_iterations=0)
+    assert replays(done.messages)
+    assert roles(done.messages) == ["user", "assistant", "tool", "user"]
+
+
 async def test_a_declared_tools_arguments_are_the_toolboxs_affair() -> None:
     toolbox = MemoryToolbox(ECHO)
     model = ScriptedModel(calling(call("disk__read", {"file": "a"})), saying("x"))
@@ -290,10 +325,14 @@ async def test_a_declared_tools_arguments_are_the_toolboxs_affair() -> None:
     assert toolbox.called == ["disk__read"]
 
 
-async def test_unreadable_arguments_load_the_tool_all_the_same() -> None:
+async def test_unreadable_arguments_load_the_tool_and_show_its_schema() -> None:
     model = ScriptedModel(calling(call("disk__read", "{oops")), saying("x"))
-    done = await run(model, MemoryToolbox(ECHO), discovery="names")
-    assert "{oops" in results(done.messages)[0]
+    toolbox = MemoryToolbox(ECHO)
+    done = await run(model, toolbox, discovery="names")
+    (told,) = results(done.messages)
+    assert "{oops" in told
+    assert '"required":["path"]' in told
+    assert toolbox.called == []
     assert done.loaded == ("disk__read",)
     assert done.used == ()
 

@@ -175,6 +175,19 @@ async def test_with_a_group_the_hooks_run_on_after_the_run() -> None:
     assert "late" in events.of("notice")[-1]["text"]
 
 
+async def test_with_a_group_that_is_closed_the_run_completes_and_waits_for_its_hooks() -> None:
+    async with anyio.create_task_group() as group:
+        pass
+    for seconds, noted in ((1, []), (1000, ["took longer than 3 s"])):
+        memory = Memory(seconds=seconds)
+        done = await run(
+            ScriptedModel(saying("Done.")), hooks=RunHooks(run=memory), task_group=group
+        )
+        assert done.stop_reason == "completed"
+        assert memory.events == ["beforeTurn", "afterTurn"]
+        assert [note.error for note in done.notes if note.event == "afterTurn"] == noted
+
+
 @pytest.mark.parametrize(
     ("mute_event", "reason"), [("beforeTurn", "stopped"), ("afterTurn", "completed")]
 )

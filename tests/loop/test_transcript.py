@@ -18,6 +18,7 @@ from host.loop.transcript import (
     tool_message,
     unanswered_calls,
     unique_ids,
+    with_answers,
 )
 from host.records import Message, StopReason
 
@@ -78,6 +79,47 @@ def test_nothing_is_unanswered_without_calls_or_after_a_question() -> None:
     assert unanswered_calls([]) == ()
     assert unanswered_calls([assistant_message("done")]) == ()
     assert unanswered_calls([asked, {"role": "user", "content": "next"}]) == ()
+
+
+_TURNS = st.lists(
+    st.tuples(
+        st.lists(IDS, max_size=3, unique=True),  # calls; a history may use an id again
+        st.integers(0, 3),  # how many of them are answered
+        st.booleans(),  # whether a question follows
+    ),
+    max_size=4,
+)
+
+
+@given(_TURNS)
+def test_a_history_is_whole_once_its_calls_are_answered(
+    turns: list[tuple[list[str], int, bool]],
+) -> None:
+    history: list[Message] = []
+    whole: list[Message] = []
+    for ids, answered, asks in turns:
+        asked = assistant_message("x", [tool_call(call_id, "f", {}) for call_id in ids])
+        question: list[Message] = [{"role": "user", "content": "q"}] if asks else []
+        done = [tool_message(call_id, "r") for call_id in ids[:answered]]
+        missing = [tool_message(call_id, "never") for call_id in ids[answered:]]
+        history += [asked, *done, *question]
+        whole += [asked, *done, *missing, *question]
+    before = list(history)
+    assert with_answers(history, "never") == whole
+    assert history == before
+    assert with_answers(whole, "again") == whole
+
+
+def test_an_answer_that_comes_behind_a_question_counts() -> None:
+    asked = assistant_message("", [tool_call("a", "f", {}), tool_call("b", "f", {})])
+    question: Message = {"role": "user", "content": "q"}
+    late = tool_message("a", "r")
+    assert with_answers([asked, question, late], "never") == [
+        asked,
+        tool_message("b", "never"),
+        question,
+        late,
+    ]
 
 
 ARGUMENTS = st.dictionaries(

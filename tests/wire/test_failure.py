@@ -239,6 +239,22 @@ def test_the_status_of_an_error_event_is_its_code_if_that_is_one(
     failure = failure_in_stream({"error": error}, Redactor())
     assert isinstance(failure, EndpointRefused | EndpointUnavailable)
     assert failure.status == status
+    assert words_of(failure) == "no"
+    assert ("inside its answer" in str(failure)) is (status is not None)
+
+
+@pytest.mark.parametrize("code", [400, 429, 500, None])
+def test_the_words_of_an_error_event_stay_within_bounds(code: int | None) -> None:
+    failure = failure_in_stream({"error": {"message": "x" * 50_000, "code": code}}, Redactor())
+    assert failure is not None
+    assert MAX_BODY_CHARS - 100 < len(str(failure)) <= MAX_BODY_CHARS + 100
+
+
+def test_a_refused_status_is_not_said_to_stand_inside_an_answer() -> None:
+    for status in (400, 500):
+        said = str(_failure(_status_error(status, {"error": {"message": "no"}})))
+        assert "inside its answer" not in said
+        assert f"HTTP {status}" in said
 
 
 # --- secrets ----------------------------------------------------------------------------------
@@ -251,6 +267,8 @@ def test_the_foreign_error_stays_as_cause_without_the_key_in_its_words() -> None
     assert caught.value.__cause__ is foreign
     assert KEY not in "".join(traceback.format_exception(caught.value))
     assert KEY not in foreign.message
+    assert KEY not in repr(vars(foreign))
+    assert KEY not in foreign.response.text
 
 
 def test_a_complaint_of_the_sdk_itself_is_a_refusal() -> None:
