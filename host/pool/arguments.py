@@ -7,6 +7,7 @@ arguments fit?".
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -78,6 +79,22 @@ def argument_problems(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
 
     texts = (problem_at(each.path, each.text) for each in violations(schema, arguments))
     return list(dict.fromkeys(texts))
+
+
+def unsendable(arguments: Mapping[str, Any]) -> list[str]:
+    """What keeps the arguments from being sent as JSON in UTF-8; [] when they can be.
+
+    A model may write half of a surrogate pair (``"\\ud800"``), a caller any Python object; either
+    would end the connection instead of the call.
+    """
+    try:
+        json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        return [problem_at(ROOT, f"must hold whole characters, not half of one ({half})")]
+    except (TypeError, ValueError, RecursionError) as error:
+        return [problem_at(ROOT, f"must be what JSON can say: {error}")]
+    return []
 
 
 def _parsed(text: str) -> object:

@@ -12,6 +12,17 @@ import anyio.abc
 T = TypeVar("T")
 
 
+def checked_seconds(name: str, seconds: float | None) -> float | None:
+    """The seconds themselves.
+
+    Raises:
+        ValueError: they are not a number (NaN); the text names the argument.
+    """
+    if seconds is not None and math.isnan(seconds):
+        raise ValueError(f"{name} must be a number of seconds or None, not NaN")
+    return seconds
+
+
 class Patience:
     """How long a caller waits; progress may renew it.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,8 @@ MAX_STEPS = 2_000_000
 """Steps of pattern matching one validation may take in all; a followed reference is 500."""
 
 _REFERENCE_STEPS = 500
+_MAX_REFERENCE_DEPTH = 64
+"""References followed inside each other: well before the interpreter's own limit is met."""
 _MAX_VIOLATIONS = 20
 
 _UNKNOWN: type[Validator] = Draft202012Validator  # what a schema without a known draft is read as
@@ -57,6 +60,7 @@ class _Allowance(FormatChecker):
         super().__init__(formats=())
         self.name_patterns = name_patterns
         self._steps = float(MAX_STEPS)
+        self._depth = 0
 
     def affords(self, steps: float) -> bool:
         """Takes the steps off, if there are as many; False leaves things as they are."""
@@ -64,6 +68,21 @@ class _Allowance(FormatChecker):
             return False
         self._steps -= steps
         return True
+
+    @contextmanager
+    def reference(self) -> Iterator[None]:
+        """Count a reference while it is followed.
+
+        Raises:
+            _OutOfSteps: it is one too many, in all or inside each other.
+        """
+        if self._depth >= _MAX_REFERENCE_DEPTH or not self.affords(_REFERENCE_STEPS):
+            raise _OutOfSteps
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
 
 def violations(schema: Mapping[str, Any], value: object) -> list[Violation]:
@@ -92,6 +111,20 @@ def _verdict(validator: Validator, value: Any) -> list[Violation]:
         ]
     except Exception:  # noqa: BLE001 - references that lead nowhere or in circles, _OutOfSteps, …
         return []
+    except BaseException as error:
+        if _is_panic(error):
+            return []
+        raise
+
+
+def _is_panic(error: BaseException) -> bool:
+    """Whether it comes from ``rpds``, in Rust, under ``referencing``.
+
+    It compares keys by Python, and where that meets the recursion limit it panics: no
+    ``Exception``, and of a class that nobody can import.
+    """
+    kind = type(error)
+    return (kind.__module__, kind.__name__) == ("pyo3_runtime", "PanicException")
 
 
 def _compile(schema: Mapping[str, Any]) -> tuple[type[Validator], tuple[str, ...]] | None:
@@ -106,6 +139,10 @@ def _compile(schema: Mapping[str, Any]) -> tuple[type[Validator], tuple[str, ...
         name_patterns = tuple(dict.fromkeys(_name_patterns(schema)))
     except Exception:  # noqa: BLE001 - SchemaError, and errors of any kind on nonsense
         return None
+    except BaseException as error:
+        if _is_panic(error):
+            return None
+        raise
     return _bounded(base), name_patterns
 
 
@@ -168,9 +205,8 @@ def _counted(original: _Keyword) -> _Keyword:
     def reference(
         validator: Validator, target: Any, value: Any, schema: Mapping[str, Any]
     ) -> Iterator[ValidationError]:
-        if not _allowance(validator).affords(_REFERENCE_STEPS):
-            raise _OutOfSteps
-        yield from original(validator, target, value, schema) or ()
+        with _allowance(validator).reference():
+            yield from original(validator, target, value, schema) or ()
 
     return reference
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from host.errors import PoolError
-from host.pool.arguments import coerce_arguments
-from host.pool.bounded import Patience, WorkAbandoned
+from host.pool.arguments import coerce_arguments, unsendable
+from host.pool.bounded import Patience, WorkAbandoned, checked_seconds
 from host.pool.connection import CallFailed, Connection
 from host.pool.entry import Entry
 from host.pool.failure_words import call_failure, is_closed
@@ -21,6 +21,7 @@ from host.pool.results import result_text
 from host.pool.settings import PoolSettings
 from host.pool.tool_finder import ToolFinder
 from host.pool.tool_index import IndexedTool, Scope
+from host.text.redaction import Redactor
 from host.text.truncation import truncate_text
 
 if TYPE_CHECKING:
@@ -42,10 +43,13 @@ class CallOptions:
     hidden: bool = False
     raw: bool = False
 
+    def __post_init__(self) -> None:
+        checked_seconds("timeout_seconds", self.timeout_seconds)
+
 
 @dataclass(slots=True, kw_only=True)
 class _Facts:
-    """What the event of a call will say."""
+    """What the event of a call will say, and what takes secrets out of it."""
 
     server_id: str | None = None
     ok: bool = False
@@ -54,6 +58,7 @@ class _Facts:
     chars: int | None = None
     truncated: bool | None = None
     cached: bool | None = None
+    redactor: Redactor = field(default_factory=Redactor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +143,7 @@ class Caller:
         self, name: str, arguments: object, options: CallOptions, facts: _Facts
     ) -> _Call:
         entry, found = await self._finder.find(name, scope=options.scope, hidden=options.hidden)
-        facts.server_id = entry.id
+        facts.server_id, facts.redactor = entry.id, entry.redactor
         return _Call(
             name=name,
             entry=entry,
@@ -162,7 +167,7 @@ class Caller:
             fitted = dict(arguments) if isinstance(arguments, Mapping) else {}
             is_usable = arguments is None or isinstance(arguments, Mapping)
             problems = [] if is_usable else ["`arguments` must be a JSON object"]
-        if problems:
+        if problems := problems or unsendable(fitted):
             raise PoolError(
                 "invalid-arguments",
                 f"{name}: {'; '.join(problems)}",
@@ -184,7 +189,8 @@ class Caller:
         if result.is_error:
             limit = call.max_chars
             shown = truncate_text(
-                text or NO_WORDS, self._settings.max_result_chars if limit is None else limit
+                call.entry.redactor.redact(text) or NO_WORDS,
+                self._settings.max_result_chars if limit is None else limit,
             )
             raise PoolError("tool-error", shown, server_id=call.entry.id, tool_name=call.name)
         if question is not None and self._cache is not None:
@@ -276,7 +282,9 @@ class Caller:
             self._fleet.touch(call.entry)
 
     def _error(self, call: _Call, connection: Connection, failed: CallFailed) -> PoolError:
-        why = call_failure(failed.reason, failed.note, end_note=connection.end_note())
+        why = call_failure(
+            failed.reason, failed.note, end_note=connection.end_note(), redactor=call.entry.redactor
+        )
         redact = call.entry.redactor.redact
         words = connection.last_words() if connection.has_ended else ""
         return PoolError(
@@ -306,7 +314,7 @@ class Caller:
 
 def _note(facts: _Facts, error: BaseException) -> None:
     facts.code = error.code if isinstance(error, PoolError) else None
-    facts.error = str(error) or type(error).__name__
+    facts.error = facts.redactor.redact(str(error)) or type(error).__name__
 
 
 def _may_repeat(failed: CallFailed, found: IndexedTool) -> bool:

@@ -21,9 +21,19 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from host.pool.bounded import Patience, bounded
 from host.pool.commons import Commons
-from host.pool.failure_words import Failure, dial_failure, ended, is_closed, leaf, timed_out
+from host.pool.failure_words import (
+    Failure,
+    dial_failure,
+    ended,
+    is_closed,
+    leaf,
+    reason_words,
+    timed_out,
+)
 from host.pool.fingerprint import connection_digest
 from host.pool.http_containment import ExchangeNote, noting_exchanges
+from host.pool.log_redaction import LogRedaction
+from host.pool.row_secrets import row_redactor
 from host.pool.rows import HttpServerRow, ServerRow, StdioServerRow
 from host.pool.session_life import (
     SessionLife,
@@ -79,14 +89,14 @@ class CallFailed(Exception):
     """A call raised; what, and what its HTTP exchanges ran into.
 
     Attributes:
-        reason: the error itself, not a group of them.
+        reason: the error itself, not a group of them; it may name secrets.
         note: what happened on the way.
     """
 
-    def __init__(self, reason: BaseException, note: ExchangeNote) -> None:
+    def __init__(self, words: str, reason: BaseException, note: ExchangeNote) -> None:
         self.reason = reason
         self.note = note
-        super().__init__(str(reason))
+        super().__init__(words)
 
 
 class Connection:
@@ -121,6 +131,7 @@ class Connection:
         self.users = 0
         self.settled = anyio.Event()
         self.ended = anyio.Event()
+        self._redactor = row_redactor(row)
         self._commons = commons
         self._wiring = wiring
         self._connect_seconds = math.inf if connect_seconds is None else connect_seconds
@@ -147,7 +158,7 @@ class Connection:
 
     def end_failure(self) -> Failure:
         """The same with the child's last words, for a connection that ended by itself."""
-        return ended(self.end_note(), self.last_words())
+        return ended(self.end_note(), self.last_words(), self._redactor)
 
     @property
     def is_stopped(self) -> bool:
@@ -176,7 +187,7 @@ class Connection:
         with anyio.move_on_after(self._connect_seconds):
             await self.settled.wait()
         if not self.settled.is_set():
-            self._fail(timed_out(self._connect_seconds, self.last_words()))
+            self._fail(timed_out(self._connect_seconds, self.last_words(), self._redactor))
             self._scope.cancel()
             # A child that went dumb at the probe and one that is slow look alike: take turns.
             if self.row.era == "auto" and isinstance(self.row, StdioServerRow):
@@ -245,8 +256,9 @@ class Connection:
                     return await client.call_tool(
                         name, arguments, progress_callback=progressed if renews else None
                     )
-                except Exception as error:
-                    raise CallFailed(leaf(error), note) from error
+                except Exception as error:  # noqa: BLE001 - raised again below, where nothing raw
+                    reason = leaf(error)  # hangs on what a caller may log
+            raise CallFailed(reason_words(reason, self._redactor), reason, note)
 
         with self.use():
             return await bounded(self._commons.group, send, patience)
@@ -254,8 +266,9 @@ class Connection:
     async def _own(self) -> None:
         attempt: _Attempt | None = self._first_attempt()
         try:
-            while attempt is not None and not self.settled.is_set():
-                attempt = await self._attempt(attempt)
+            with LogRedaction(self._redactor):
+                while attempt is not None and not self.settled.is_set():
+                    attempt = await self._attempt(attempt)
         finally:
             self.client = None
             self.settled.set()
@@ -345,7 +358,13 @@ class Connection:
         if attempt.mode == "legacy":
             self._commons.legacy.discard(connection_digest(row))
         self._fail(
-            dial_failure(error, note, end_note=self.end_note(), last_words=self.last_words())
+            dial_failure(
+                error,
+                note,
+                end_note=self.end_note(),
+                last_words=self.last_words(),
+                redactor=self._redactor,
+            )
         )
         return None
 

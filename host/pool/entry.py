@@ -12,10 +12,10 @@ from host.pool.failure_words import Failure
 from host.pool.fingerprint import tools_fingerprint
 from host.pool.listing import ListedTool, Listing, read_listing
 from host.pool.redial import RedialClock
-from host.pool.rows import ServerRow, StdioServerRow
+from host.pool.row_secrets import row_redactor
+from host.pool.rows import ServerRow
 from host.pool.server_state import ServerStatus
 from host.pool.settings import PoolSettings
-from host.text.redaction import Redactor, secret_values
 
 if TYPE_CHECKING:
     from host.pool.connection import Connection
@@ -106,10 +106,3 @@ class Entry:
             label=self.row.effective_label,
             max_description_chars=self._max_description_chars,
         )
-
-
-def row_redactor(row: ServerRow) -> Redactor:
-    """What takes the row's secrets out of texts."""
-    if isinstance(row, StdioServerRow):
-        return Redactor(secret_values(row.env))
-    return Redactor(secret_values(headers=row.headers, url=row.url))

@@ -1,6 +1,7 @@
 """Why a dial or a call failed, in words: what the SDK raised, made readable.
 
 All texts are clauses without their subject ("exited with code 3"), for whoever names the server.
+Secrets are taken out before anything is cut: half of one would not be found afterwards.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, PARSE_ERROR
 from pydantic import ValidationError
 
 from host.errors import PoolError
 from host.pool.command_lookup import CommandProblem
+from host.pool.message_text import UNREADABLE
+from host.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from host.pool.http_containment import ExchangeNote
@@ -23,6 +26,9 @@ MAX_WORDS_CHARS = 300
 
 _STAND_INS = ("Server returned an error response", "Session terminated", "Not Found")
 """What the SDK says where the body of an HTTP error held no JSON-RPC error."""
+
+_UNPARSED = ("Failed to parse JSON response", "Failed to parse SSE message")
+"""How the SDK begins where the body of an answer was no message; then its validator speaks."""
 
 _ADVICE = {
     401: "it wants authorisation; check the row's headers",
@@ -58,7 +64,12 @@ def is_closed(error: BaseException) -> bool:
 
 
 def dial_failure(
-    error: BaseException, note: ExchangeNote, *, end_note: str, last_words: str
+    error: BaseException,
+    note: ExchangeNote,
+    *,
+    end_note: str,
+    last_words: str,
+    redactor: Redactor,
 ) -> Failure:
     """Why a dial failed.
 
@@ -67,28 +78,38 @@ def dial_failure(
         note: what its HTTP exchanges ran into.
         end_note: why the transport ended; "" when it did not.
         last_words: the child's stderr.
+        redactor: takes the row's secrets out of all of it.
     """
     reason = leaf(error)
+    words = redactor.redact(last_words)
     text = _exchange_words(note, reason)
     if not text and end_note and not isinstance(reason, CommandProblem):
-        text = _with_last_line(end_note, last_words)
-    return Failure(text=text or _words(reason), detail=last_words)
+        text = _with_last_line(end_note, words)
+    return Failure(text=redactor.redact(text) or reason_words(reason, redactor), detail=words)
 
 
-def timed_out(seconds: float, last_words: str = "") -> Failure:
+def timed_out(seconds: float, last_words: str, redactor: Redactor) -> Failure:
     """Why a dial that took too long failed."""
+    words = redactor.redact(last_words)
     text = f"did not answer within {seconds:g} s"
-    return Failure(text=_with_last_line(text, last_words), detail=last_words)
+    return Failure(text=_with_last_line(text, words), detail=words)
 
 
-def ended(end_note: str, last_words: str) -> Failure:
+def ended(end_note: str, last_words: str, redactor: Redactor) -> Failure:
     """Why a connection that was ready ended by itself."""
-    text = _with_last_line(end_note or "closed the connection", last_words)
-    return Failure(text=text, detail=last_words)
+    words = redactor.redact(last_words)
+    text = _with_last_line(redactor.redact(end_note) or "closed the connection", words)
+    return Failure(text=text, detail=words)
 
 
-def call_failure(error: BaseException, note: ExchangeNote, *, end_note: str) -> str:
+def call_failure(
+    error: BaseException, note: ExchangeNote, *, end_note: str, redactor: Redactor
+) -> str:
     """Why a call failed; says so when it is not known whether the tool ran."""
+    return redactor.redact(_call_words(error, note, end_note, redactor))
+
+
+def _call_words(error: BaseException, note: ExchangeNote, end_note: str, redactor: Redactor) -> str:
     reason = leaf(error)
     if note.session_lost:
         return "has forgotten our session; the call was not made"
@@ -96,7 +117,7 @@ def call_failure(error: BaseException, note: ExchangeNote, *, end_note: str) -> 
         return f"{text}; whether the tool ran is unknown" if _is_uncertain(note) else text
     if is_closed(reason):
         return f"{end_note or 'closed the connection'} during the call; whether it ran is unknown"
-    return _words(reason)
+    return reason_words(reason, redactor)
 
 
 def _exchange_words(note: ExchangeNote, reason: BaseException) -> str:
@@ -124,14 +145,22 @@ def _phrase(status: int) -> str:
         return "an error of its own"
 
 
-def _words(reason: BaseException) -> str:
+def reason_words(error: BaseException, redactor: Redactor) -> str:
+    """One short line of what an error says; no group, and no words of a library's validator."""
+    reason = leaf(error)
     if isinstance(reason, MCPError):
-        return f"answered with an error: {_short(reason.message)} ({reason.code})"
+        if reason.code == PARSE_ERROR and reason.message.startswith(UNREADABLE):
+            return _short(redactor.redact(reason.message))
+        if reason.code == PARSE_ERROR and reason.message.startswith(_UNPARSED):
+            return f"{UNREADABLE}: it is not JSON-RPC"
+        return f"answered with an error: {_short(redactor.redact(reason.message))} ({reason.code})"
     if isinstance(reason, ValidationError):
-        return f"answered something malformed ({reason.title}: {_short(_first_fault(reason))})"
+        fault = _short(redactor.redact(_first_fault(reason)))
+        return f"answered something malformed ({reason.title}: {fault})"
     if isinstance(reason, CommandProblem | PoolError):
-        return str(reason)
-    return f"failed: {_short(str(reason)) or 'no reason given'} ({type(reason).__name__})"
+        return redactor.redact(str(reason))
+    words = _short(redactor.redact(str(reason)))
+    return f"failed: {words or 'no reason given'} ({type(reason).__name__})"
 
 
 def _first_fault(error: ValidationError) -> str:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 from mcp_types import CONNECTION_CLOSED
+
+from host.pool.message_text import EscapeMender
 
 CONNECT_SECONDS = 30.0
 """To connect, to send, to get a connection; reading is bounded by each call's own limit."""
@@ -113,6 +115,7 @@ class SoftClient(httpx2.AsyncClient):
             return _stand_in(request, note.failure)
         if options.get("stream") and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = SoftStream(response.stream, note)
+            _mend_escapes(response)
         if request.method == "POST":
             note.status, note.failure = None, ""
             if response.status_code >= 400:
@@ -146,6 +149,28 @@ def soft_client(
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
         limits=httpx2.Limits(max_connections=None),
     )
+
+
+def _mend_escapes(response: httpx2.Response) -> None:
+    """Have the body read without halves of surrogate pairs, over which the SDK would stumble.
+
+    After the decoding, since the body may be compressed; text and events are read from there.
+    """
+    kind = response.headers.get("content-type", "").lower()
+    if not kind.startswith(("application/json", "text/event-stream")):
+        return
+    decoded = response.aiter_bytes
+
+    async def mended(chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+        mender = EscapeMender()
+        async with aclosing(decoded(chunk_size)) as chunks:
+            async for chunk in chunks:
+                if whole := mender.feed(chunk):
+                    yield whole
+        if rest := mender.close():
+            yield rest
+
+    response.aiter_bytes = mended  # type: ignore[method-assign] # no other way in
 
 
 def _words(error: Exception) -> str:

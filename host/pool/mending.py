@@ -13,6 +13,8 @@ from typing import Any
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _TASK_SUPPORT = ("forbidden", "optional", "required")
 _MAX_NAME_IN_NOTICE = 80
+_MAX_DEPTH = 200
+"""Of one part of a tool; the SDK cannot write out again what is nested beyond 250."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +52,11 @@ def mend_tools(result: object, version: str | None = None) -> MendedPage:
         sent = []
     tools = []
     for position, tool in enumerate(sent, start=1):
-        mended = mend_tool(tool, free_output=version is not None)
+        shallow, deep = _shallow(tool)
+        mended = mend_tool(shallow, free_output=version is not None)
         if mended.tool is not None:
             tools.append(mended.tool)
-        notices += (f"{_shown(tool, position)}: {fault}" for fault in mended.faults)
+        notices += (f"{_shown(tool, position)}: {fault}" for fault in (*deep, *mended.faults))
     page["tools"] = tools
     _mend_cursor(page, notices)
     if "_meta" in page and not isinstance(page["_meta"], Mapping):
@@ -101,6 +104,29 @@ def _shown(tool: object, position: int) -> str:
     name = tool.get("name") if isinstance(tool, Mapping) else None
     is_named = isinstance(name, str) and name
     return f'tool "{str(name)[:_MAX_NAME_IN_NOTICE]}"' if is_named else f"tool {position}"
+
+
+def _shallow(tool: object) -> tuple[object, list[str]]:
+    """The tool without what is nested too deep; only for what was JSON, where nothing circles."""
+    if not isinstance(tool, Mapping):
+        return tool, []
+    deep = [part for part, value in tool.items() if _is_too_deep(value)]
+    kept = {part: value for part, value in tool.items() if part not in deep}
+    return kept, [f"its {part} is nested too deep and was dropped" for part in deep]
+
+
+def _is_too_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            inner
+            for node in level
+            if isinstance(node, dict | list)
+            for inner in (node.values() if isinstance(node, dict) else node)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _mended_input(schema: object) -> tuple[dict[str, Any], list[str]]:

@@ -6,9 +6,9 @@ import anyio
 
 from host.pool.commons import Commons
 from host.pool.connection import Connection, Wiring
-from host.pool.entry import row_redactor
 from host.pool.fingerprint import tools_fingerprint
 from host.pool.listing import read_listing
+from host.pool.row_secrets import row_redactor
 from host.pool.rows import ServerRow
 from host.pool.server_state import ProbedTool, ProbeReport
 from host.pool.settings import PoolSettings

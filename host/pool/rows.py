@@ -7,7 +7,7 @@ design §8 "Row fields beyond the spec".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -26,6 +26,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from host.records import HookEvent
+from host.text.redaction import redact_url
 
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 Era = Literal["auto", "legacy", "2026-07-28"]
@@ -177,6 +178,11 @@ class HttpServerRow(_Row):
     url: Annotated[StrictStr, AfterValidator(_web_address)]
     headers: dict[StrictStr, StrictStr] | None = Field(default=None, repr=False)
     transport_fallback: Literal["sse"] | None = None
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The fields of the repr; the address without its secret parts."""
+        for name, value in super().__repr_args__():
+            yield name, redact_url(self.url) if name == "url" else value
 
 
 ServerRow: TypeAlias = StdioServerRow | HttpServerRow

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.abc
 
+from host.pool.bounded import checked_seconds
 from host.pool.calling import NO_OUTPUT, Caller, CallOptions
 from host.pool.commons import Commons
 from host.pool.direct_use import DirectUse
@@ -88,8 +89,12 @@ class ServerPool:
         self._syncing.start(rows)
 
     async def wait_ready(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until no server is being dialled, or the time is up; whether none is any more."""
-        with anyio.move_on_after(timeout_seconds):
+        """Wait until no server is being dialled, or the time is up; whether none is any more.
+
+        Raises:
+            ValueError: ``timeout_seconds`` is NaN.
+        """
+        with anyio.move_on_after(checked_seconds("timeout_seconds", timeout_seconds)):
             await self._syncing.settled()
         return all(entry.settled.is_set() for entry in self._fleet.entries.values())
 
@@ -196,6 +201,7 @@ class ServerPool:
         Raises:
             PoolError: ``unknown-tool``, ``out-of-scope``, ``invalid-arguments``, ``timeout``, or
                 ``tool-error``: the tool said so, or the server failed during the call.
+            ValueError: ``timeout_seconds`` is NaN; nothing was asked.
         """
         self._check_open()
         options = CallOptions(
@@ -222,6 +228,7 @@ class ServerPool:
 
         Raises:
             PoolError: as ``call``, except for what the tool itself calls an error.
+            ValueError: as ``call``.
         """
         self._check_open()
         options = CallOptions(

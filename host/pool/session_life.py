@@ -22,7 +22,8 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from host.pool.failure_words import leaf
+from host.pool.failure_words import reason_words
+from host.pool.row_secrets import row_redactor
 
 if TYPE_CHECKING:
     from mcp.client import Client, ClientRequestContext
@@ -52,6 +53,7 @@ class SessionLife:
     def __init__(self, row: ServerRow, on_notice: Callable[[str, str], None]) -> None:
         self.end = anyio.Event()
         self._row = row
+        self._redactor = row_redactor(row)
         self._on_notice = on_notice
         self._changed = anyio.Event()
         self._quiet_seconds = QUIET_SECONDS
@@ -82,7 +84,9 @@ class SessionLife:
             try:
                 changed = await relist(client)
             except Exception as error:  # noqa: BLE001 - containment: the old list stays good
-                self._on_notice("warning", f"could not list its tools again: {leaf(error)}")
+                self._on_notice(
+                    "warning", f"could not list its tools again; it {self._words(error)}"
+                )
                 changed = False
             doubled = min(2 * self._quiet_seconds, MAX_QUIET_SECONDS)
             self._quiet_seconds = QUIET_SECONDS if changed else doubled
@@ -124,7 +128,10 @@ class SessionLife:
         try:
             await client.session.send_request(request, EmptyResult)
         except (MCPError, ValueError) as error:
-            self._on_notice("info", f"does not set its log level: {error}")
+            self._on_notice("info", f"does not set its log level; it {self._words(error)}")
+
+    def _words(self, error: Exception) -> str:
+        return reason_words(error, self._redactor)
 
 
 async def learn_of_server(client: Client) -> None:

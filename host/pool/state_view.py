@@ -40,16 +40,20 @@ def server_state(entry: Entry, *, secrets: bool) -> ServerState:
 def blanked_row(row: ServerRow, redactor: Redactor) -> ServerRow:
     """A copy with every value of ``env`` and ``headers`` blanked.
 
-    The same values are taken out of arguments, address and hook arguments (pool spec §9 [H]).
+    The same values are taken out of command, folder, roots, arguments, address and hook arguments
+    (pool spec §9 [H]).
     """
     hooks = row.hooks and tuple(_blanked_hook(hook, redactor) for hook in row.hooks)
-    shown: dict[str, Any] = {"hooks": hooks}
+    roots = row.roots and tuple(redactor.redact(root) for root in row.roots)
+    shown: dict[str, Any] = {"hooks": hooks, "roots": roots}
     if isinstance(row, StdioServerRow):
+        shown["command"] = redactor.redact(row.command)
+        shown["cwd"] = row.cwd and redactor.redact(row.cwd)
         shown["env"] = _blanked(row.env)
         shown["args"] = row.args and tuple(redactor.redact(arg) for arg in row.args)
     elif isinstance(row, HttpServerRow):
         shown["headers"] = _blanked(row.headers)
-        shown["url"] = redact_url(row.url)
+        shown["url"] = redactor.redact(redact_url(row.url))
     return row.model_copy(update=shown, deep=True)
 
 

@@ -16,11 +16,12 @@ import anyio
 import anyio.abc
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from host.pool.child_process import ChildProcess
 from host.pool.guard import ProcessGuard
 from host.pool.line_splitter import MAX_LINE_BYTES, LineSplitter, LineTooLong
+from host.pool.message_text import read_message
+from host.pool.row_secrets import row_redactor
 from host.pool.stderr_tail import StderrTail
 from host.text.terminal_text import clean_terminal
 
@@ -64,7 +65,8 @@ class StdioTransport:
         self._guard = guard
         self._on_noise = on_noise
         self._splitter = LineSplitter(max_line_bytes)
-        self._stderr = StderrTail()
+        self._redactor = row_redactor(row)
+        self._stderr = StderrTail(self._redactor)
         self._fault = ""
         self._stopping = False
         self._read_done = anyio.Event()
@@ -83,7 +85,7 @@ class StdioTransport:
         return self._child.pid if self._child else None
 
     def stderr_tail(self) -> str:
-        """The child's last words on stderr, readable; "" for none."""
+        """The child's last words on stderr, readable and without its secrets; "" for none."""
         return self._stderr.text()
 
     def end_note(self) -> str:
@@ -161,7 +163,7 @@ class StdioTransport:
         if not line.strip():
             return
         try:
-            message = _message(line)
+            message = read_message(line)
         except ValueError:
             self._note_noise(line)
             return
@@ -175,7 +177,8 @@ class StdioTransport:
             return
         self.noise_count += 1
         if self.noise_count == 1 and self._on_noise:
-            text = clean_terminal(line[: 4 * MAX_NOISE_CHARS].decode("utf-8", "replace")).strip()
+            text = clean_terminal(line.decode("utf-8", "replace")).strip()
+            text = self._redactor.redact(text)
             self._on_noise(text if len(text) <= MAX_NOISE_CHARS else text[:MAX_NOISE_CHARS] + "…")
 
     async def _write(self, child: ChildProcess) -> None:
@@ -207,14 +210,6 @@ class StdioTransport:
         with anyio.move_on_after(_LAST_WORDS_SECONDS):
             await self._read_done.wait()
         self._inbox.close()
-
-
-def _message(line: bytes) -> JSONRPCMessage:
-    try:
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValueError:
-        text = line.decode("utf-8", "replace")
-        return jsonrpc_message_adapter.validate_json(text, by_name=False)
 
 
 async def _drain(stream: anyio.abc.ByteReceiveStream) -> None:

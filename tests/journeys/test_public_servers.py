@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,8 @@ NPM_PACKAGES = (
 )
 PIP_PACKAGES = ("mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19")
 INSTALL_SECONDS, COMMAND_SECONDS = 240, 120
+TRIES = 3
+"""A listing does not wait for what is slow on a busy machine, and says so: it is asked again."""
 
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "everything__echo": ({"message": "good morning"}, "good morning"),
@@ -59,6 +62,7 @@ def run(command: Sequence[str | Path], folder: Path, *, seconds: float) -> Ended
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with five installed servers and a servers file that starts them."""
+    linux_processes()
     npx, npm = node(), shutil.which("npm")
     assert npm is not None
     folder = tmp_path_factory.mktemp("fleet")
@@ -97,12 +101,36 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def agent_host(folder: Path, *args: str) -> Ended:
-    """Runs a command of ``agent-host`` on the fleet."""
-    return run([sys.executable, "-m", "host", *args], folder, seconds=COMMAND_SECONDS)
+    """Runs a command of ``agent-host`` on the fleet, and sees that nothing of it stays."""
+    ended = run([sys.executable, "-m", "host", *args], folder, seconds=COMMAND_SECONDS)
+    wait_until_none_is_at_home(folder)
+    return ended
+
+
+def wait_until_none_is_at_home(folder: Path) -> None:
+    """Returns once no process has the folder as its home: whatever became of its group."""
+    until(
+        lambda: not at_home(folder),
+        lambda: f"the end of {at_home(folder)}",
+        seconds=GONE_SECONDS,
+    )
+
+
+def at_home(folder: Path) -> list[str]:
+    """The processes that were started with the folder as their home, by id and command."""
+    home = f"HOME={folder}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if home in (process / "environ").read_bytes().split(b"\0"):
+                command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found.append(f"{process.name} {command}")
+        except OSError:
+            continue  # ended meanwhile, or somebody else's
+    return found
 
 
 def test_every_server_comes_up_and_nothing_of_it_stays(fleet: Path) -> None:
-    linux_processes()
     ended = agent_host(fleet, "servers", "--json")
     assert ended.status == 0, ended.err
     states = json.loads(ended.out)
@@ -116,9 +144,12 @@ def test_every_server_comes_up_and_nothing_of_it_stays(fleet: Path) -> None:
 
 
 def test_the_tools_of_all_are_listed_under_their_names(fleet: Path) -> None:
-    ended = agent_host(fleet, "tools", "list")
-    assert ended.status == 0, ended.err
-    assert set(CALLS) <= set(ended.out.split())
+    for _ in range(TRIES):
+        ended = agent_host(fleet, "tools", "list")
+        assert ended.status == 0, ended.err
+        if "still connecting" not in ended.err:
+            break
+    assert set(CALLS) <= set(ended.out.split()), ended.err
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -131,30 +162,43 @@ def test_a_call_on_each_is_answered(name: str, fleet: Path) -> None:
     assert answer in ended.out
 
 
-def test_nothing_outlives_a_killed_host_not_even_behind_npx(fleet: Path) -> None:
-    linux_processes()
-    with subprocess.Popen(
-        [sys.executable, "-m", "host", "servers", "--watch", "--json"],
-        cwd=fleet,
-        env=environment(fleet),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as host:
-        assert host.stdout is not None
-        groups: list[int] = []
-        seen = ""
-        while len(groups) < 5:
-            line = host.stdout.readline()
-            assert line, "the host ended before its servers were up"
-            seen += line
-            if line.rstrip() == "]":
-                states, seen = json.loads(seen), ""
-                groups = [state["pid"] for state in states if state["status"] == "ready"]
-        assert all(alive_in_group(group) for group in groups)
-        host.send_signal(signal.SIGKILL)
-    until(
-        lambda: not any(alive_in_group(group) for group in groups),
-        lambda: f"the end of {[alive_in_group(group) for group in groups]}",
-        seconds=GONE_SECONDS,
-    )
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_outlives_a_host_not_even_behind_npx(
+    ending: signal.Signals, fleet: Path, tmp_path: Path
+) -> None:
+    shown = tmp_path / "shown"
+    with shown.open("w") as stdout:
+        host = subprocess.Popen(
+            [sys.executable, "-m", "host", "servers", "--watch", "--json"],
+            cwd=fleet,
+            env=environment(fleet),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.DEVNULL,
+        )
+    try:
+        until(
+            lambda: len(ready_groups(shown)) == len(CALLS),
+            lambda: f"five servers: {shown.read_text('utf-8')}",
+            seconds=COMMAND_SECONDS,
+        )
+        groups = ready_groups(shown)
+        sizes = {name: len(alive_in_group(group)) for name, group in groups.items()}
+        assert all(sizes.values())
+        assert sizes["everything"] > 1, "npx, and what it started"
+        host.send_signal(ending)
+        until(
+            lambda: not any(alive_in_group(group) for group in groups.values()),
+            lambda: f"the end of {[alive_in_group(group) for group in groups.values()]}",
+            seconds=GONE_SECONDS,
+        )
+        wait_until_none_is_at_home(fleet)
+    finally:
+        host.kill()
+        host.wait()
+
+
+def ready_groups(shown: Path) -> dict[str, int]:
+    """The process groups of the ready servers, by id, as a watch showed them last."""
+    *_, last = ["[]", *re.findall(r"^\[$.*?^\]$", shown.read_text("utf-8"), re.M | re.S)]
+    return {state["id"]: state["pid"] for state in json.loads(last) if state["status"] == "ready"}

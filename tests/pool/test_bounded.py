@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 
 import anyio
 import anyio.abc
 import pytest
 
-from host.pool.bounded import Patience, WorkAbandoned, bounded
+from host.pool.bounded import Patience, WorkAbandoned, bounded, checked_seconds
 
 
 @pytest.fixture
@@ -101,3 +102,13 @@ async def test_work_ended_by_its_group_is_abandoned_and_no_time_out() -> None:
             outer.start_soon(wait, inner)
             await anyio.sleep(1)
             inner.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("seconds", [None, 0, -1, 5, math.inf])
+def test_a_number_of_seconds_is_taken_as_it_is(seconds: float | None) -> None:
+    assert checked_seconds("x", seconds) is seconds
+
+
+def test_seconds_that_are_no_number_are_refused_by_the_arguments_name() -> None:
+    with pytest.raises(ValueError, match="timeout_seconds must be a number of seconds or None"):
+        checked_seconds("timeout_seconds", math.nan)

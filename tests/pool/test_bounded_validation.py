@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rpds import HashTrieMap
 
 from host.pool.arguments import argument_problems
 from host.pool.bounded_validation import Violation, violations
@@ -274,3 +275,44 @@ def test_problems_name_the_place_and_are_told_once() -> None:
         '`filter` lacks "q", "r"',
         '`filter.n` must be of type integer, not "x"',
     ]
+
+
+def test_references_inside_each_other_end_before_the_interpreter_does() -> None:
+    schema = {"items": {"$ref": "#"}, "type": "array"}
+    value: list[Any] = ["x"]
+    for _ in range(40):
+        value = [value]
+    assert len(violations(schema, value)) == 1
+    for _ in range(40):
+        value = [value]
+    assert violations(schema, value) == []
+
+
+class Odd:
+    """A key that cannot be compared, as any cannot at the recursion limit."""
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        raise RecursionError
+
+
+class Panicking(dict[str, int]):
+    def __contains__(self, key: object) -> bool:
+        return Odd() in HashTrieMap({Odd(): 1})
+
+
+class Interrupted(dict[str, int]):
+    def __contains__(self, key: object) -> bool:
+        raise KeyboardInterrupt
+
+
+def test_a_panic_in_rust_gives_no_verdict_and_an_interrupt_goes_through() -> None:
+    schema = {"properties": {"a": {"type": "string"}}}
+    with pytest.raises(BaseException, match="__eq__ failed") as panic:
+        Panicking().__contains__("a")
+    assert not isinstance(panic.value, Exception)
+    assert violations(schema, Panicking(a=1)) == []
+    with pytest.raises(KeyboardInterrupt):
+        violations(schema, Interrupted(a=1))

@@ -331,3 +331,27 @@ async def test_calls_on_many_servers_do_not_wait_for_a_slow_one() -> None:
         assert anyio.current_time() - began < 1
         assert await pool.call("slow__ping") == "ping({})"
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("args", [{"text": "\ud800"}, {"\udfff": 1}, {"text": [float("nan")]}])
+async def test_arguments_that_cannot_be_sent_are_refused_and_the_server_lives_on(
+    args: dict[str, Any],
+) -> None:
+    servers = Servers(echo=EchoServer())
+    async with memory_pool(servers) as pool:
+        error = await refused(pool, "echo__ping", args)
+        assert error.code == "invalid-arguments"
+        assert "`arguments`" in str(error)
+        assert "ping" in await pool.call("echo__ping", {"text": "whole: \U0001f600"})
+    assert servers.servers["echo"].calls == ["ping"]
+
+
+async def test_a_time_limit_that_is_no_number_is_refused_and_nothing_is_asked() -> None:
+    servers = Servers(echo=EchoServer())
+    async with memory_pool(servers) as pool:
+        for call in (pool.call, pool.call_raw):
+            with pytest.raises(ValueError, match="timeout_seconds must be a number"):
+                await call("echo__ping", timeout_seconds=float("nan"))
+        with pytest.raises(ValueError, match="timeout_seconds must be a number"):
+            await pool.wait_ready(float("nan"))
+    assert servers.servers["echo"].calls == []

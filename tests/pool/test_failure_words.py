@@ -18,10 +18,13 @@ from host.pool.failure_words import (
     ended,
     is_closed,
     leaf,
+    reason_words,
     timed_out,
 )
 from host.pool.http_containment import ExchangeNote
+from host.text.redaction import Redactor
 
+PLAIN = Redactor()
 UNKNOWN = "whether the tool ran is unknown"
 CLOSED = MCPError(-32000, "Connection closed")
 STAND_IN = MCPError(-32603, "Server returned an error response")
@@ -60,8 +63,8 @@ def test_a_failure_is_one_short_line_without_a_traceback(
     error: Exception, end_note: str, last_words: str, status: int | None
 ) -> None:
     note = ExchangeNote(status=status)
-    failure = dial_failure(error, note, end_note=end_note, last_words=last_words)
-    for text in (failure.text, call_failure(error, note, end_note=end_note)):
+    failure = dial_failure(error, note, end_note=end_note, last_words=last_words, redactor=PLAIN)
+    for text in (failure.text, call_failure(error, note, end_note=end_note, redactor=PLAIN)):
         assert text
         assert "\n" not in text
         assert len(text) < 2 * MAX_WORDS_CHARS
@@ -104,7 +107,9 @@ def test_a_failed_dial_is_told(
     error: Exception, note: dict[str, object], end_note: str, words: str, text: str
 ) -> None:
     told = ExchangeNote(**note)  # type: ignore[arg-type] # one of its fields each
-    assert dial_failure(error, told, end_note=end_note, last_words=words).text == text
+    assert (
+        dial_failure(error, told, end_note=end_note, last_words=words, redactor=PLAIN).text == text
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,11 +144,11 @@ def test_a_failed_call_is_told_with_what_is_not_known(
     error: Exception, note: dict[str, object], end_note: str, text: str
 ) -> None:
     told = ExchangeNote(**note)  # type: ignore[arg-type] # one of its fields each
-    assert call_failure(error, told, end_note=end_note) == text
+    assert call_failure(error, told, end_note=end_note, redactor=PLAIN) == text
 
 
 def test_a_malformed_answer_is_told_by_its_first_fault() -> None:
-    text = call_failure(malformed(), ExchangeNote(), end_note="")
+    text = call_failure(malformed(), ExchangeNote(), end_note="", redactor=PLAIN)
     assert text.startswith("answered something malformed (CallToolResult: content:")
 
 
@@ -154,5 +159,53 @@ def test_an_error_code_of_the_server_is_not_taken_for_a_closed_connection() -> N
 
 
 def test_a_time_out_and_an_end_carry_the_last_line() -> None:
-    assert timed_out(1.5, "a\nloading\n").text == "did not answer within 1.5 s: loading"
-    assert ended("", "bye").text == "closed the connection: bye"
+    assert timed_out(1.5, "a\nloading\n", PLAIN).text == "did not answer within 1.5 s: loading"
+    assert ended("", "bye", PLAIN).text == "closed the connection: bye"
+
+
+SECRET = "canary-0123456789-abcdefghij"
+
+
+def leaked(text: str) -> list[str]:
+    """The parts of the secret in the text, six characters long."""
+    return [
+        SECRET[start : start + 6] for start in range(len(SECRET) - 5) if SECRET[start:][:6] in text
+    ]
+
+
+@given(st.integers(240, 320), st.sampled_from(["x", "x ", "é"]))
+def test_no_part_of_a_secret_is_left_where_words_are_cut(chars: int, filling: str) -> None:
+    said = (filling * chars)[:chars] + SECRET + " and more"
+    redactor, note = Redactor([SECRET]), ExchangeNote()
+    told = [
+        reason_words(MCPError(-32000, said), redactor),
+        reason_words(KeyError(said), redactor),
+        call_failure(MCPError(-32000, said), note, end_note="", redactor=redactor),
+        call_failure(CLOSED, note, end_note=said, redactor=redactor),
+        timed_out(1, said, redactor).text,
+        ended("", said, redactor).text,
+        dial_failure(CLOSED, note, end_note="left", last_words=said, redactor=redactor).text,
+    ]
+    assert [leaked(text) for text in told] == [[]] * len(told)
+
+
+def test_a_secret_of_several_lines_is_not_shown_by_its_last_one() -> None:
+    failure = ended(
+        "", "the key is one-one-one\ntwo-two-two\n", Redactor(["one-one-one\ntwo-two-two"])
+    )
+    assert failure.text == "closed the connection: the key is ***"
+
+
+@pytest.mark.parametrize("body", ["JSON response", "SSE message"])
+def test_an_answer_that_is_no_message_is_told_in_words_of_ours(body: str) -> None:
+    error = MCPError(
+        -32700, f"Failed to parse {body}: 1 validation error\n see https://errors.pydantic.dev/2"
+    )
+    text = reason_words(error, PLAIN)
+    assert text == "sent an answer that cannot be read: it is not JSON-RPC"
+
+
+def test_an_error_of_our_reader_is_told_as_it_is() -> None:
+    error = MCPError(-32700, "sent an answer that cannot be read: it is nested too deep")
+    assert reason_words(error, PLAIN) == error.message
+    assert reason_words(MCPError(-32700, "no"), PLAIN) == "answered with an error: no (-32700)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import ssl
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -17,6 +18,11 @@ class Broken(httpx2.AsyncByteStream):
     async def __aiter__(self) -> AsyncGenerator[bytes, None]:
         yield b"half"
         raise httpx2.ReadError("cut")
+
+
+class Text(httpx2.AsyncByteStream):
+    async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+        yield rb"\ud83d"
 
 
 def client(answer: Any, lost: list[str] | None = None) -> SoftClient:
@@ -143,3 +149,34 @@ async def test_a_client_for_a_server_waits_for_answers_and_bounds_the_rest() -> 
     async with soft_client(context, {"X-Key": "k"}, on_session_lost=lambda: None) as soft:
         assert soft.headers["x-key"] == "k"
         assert soft.timeout == httpx2.Timeout(30, read=None)
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip"])
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream; charset=utf-8"])
+async def test_half_a_pair_in_a_body_is_marked_wherever_its_pieces_end(
+    kind: str, encoding: str
+) -> None:
+    body = rb'data: {"a":"x\ud83d","b":"\ud83d\ude00"}' + b"\n\n"
+    sent = gzip.compress(body) if encoding else body
+
+    class Pieces(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+            for place in range(len(sent)):
+                yield sent[place : place + 1]
+
+    headers = {"content-type": kind, "content-encoding": encoding or "identity"}
+    async with (
+        client(lambda _: httpx2.Response(200, headers=headers, stream=Pieces())) as soft,
+        soft.stream("POST", "http://server.test/") as response,
+    ):
+        read = await response.aread()
+    assert read == rb'data: {"a":"x\ufffd","b":"\ud83d\ude00"}' + b"\n\n"
+
+
+async def test_a_body_of_another_kind_is_left_alone() -> None:
+    headers = {"content-type": "text/plain"}
+    async with (
+        client(lambda _: httpx2.Response(200, headers=headers, stream=Text())) as soft,
+        soft.stream("POST", "http://server.test/") as response,
+    ):
+        assert await response.aread() == rb"\ud83d"

@@ -180,3 +180,15 @@ def test_the_new_era_gets_the_fields_it_requires() -> None:
         "ttlMs": 0,
         "cacheScope": "private",
     }
+
+
+@pytest.mark.parametrize("part", ["inputSchema", "outputSchema", "_meta"])
+def test_a_part_nested_too_deep_costs_itself_only(part: str) -> None:
+    deep: dict[str, Any] = {"type": "object"}
+    for _ in range(400):
+        deep = {"type": "object", "properties": {"a": deep}}
+    page = mend_tools({"tools": [GOOD | {part: deep}, GOOD]})
+    first, second = page.result["tools"]
+    assert first.get(part) in (None, {"type": "object"})
+    assert second == GOOD
+    assert page.notices == (f'tool "read": its {part} is nested too deep and was dropped',)

@@ -40,7 +40,9 @@ async def test_a_server_that_refuses_the_log_level_stays_usable() -> None:
         watch = Watch(pool)
         await pool.sync(rows)
         await watch.until(lambda: bool(watch.of("log")))
-        assert watch.of("log")[0].text == "does not set its log level: no such level here"
+        assert watch.of("log")[0].text == (
+            "does not set its log level; it answered with an error: no such level here (-32000)"
+        )
         assert await pool.call("fs__ping") == "ping({})"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.pool.entry import row_redactor
+from host.pool.row_secrets import row_redactor
 from host.pool.rows import HttpServerRow, ServerRow, StdioServerRow
 from host.pool.state_view import blanked_row
 from tests.fakes.mcp_servers.echo import EchoServer, Servers, memory_row
@@ -98,3 +98,20 @@ async def test_a_shown_row_is_a_copy(secrets: bool) -> None:
         (again,) = pool.state(secrets=True)
         assert isinstance(again.row, HttpServerRow)
         assert again.row.headers == {"a": "value"}
+
+
+def test_a_secret_in_command_folder_and_roots_is_not_shown() -> None:
+    row = StdioServerRow(
+        id="a",
+        command="/opt/hunter2!/run",
+        env={"KEY": "hunter2!"},
+        cwd="/srv/hunter2!",
+        roots=["/data/hunter2!", "/plain"],
+    )
+    shown = blanked_row(row, row_redactor(row))
+    assert isinstance(shown, StdioServerRow)
+    assert (shown.command, shown.cwd, shown.roots) == (
+        "/opt/***/run",
+        "/srv/***",
+        ("/data/***", "/plain"),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,9 +13,13 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import TextContent
 
+from host.errors import PoolError
 from host.pool.guard import ProcessGuard
+from host.pool.rows import StdioServerRow
+from host.pool.server_pool import ServerPool
 from host.pool.stdio import MAX_NOISE_CHARS, StdioTransport
 from tests.fakes.mcp_servers.processes import alive_in_group, group_gone, plain_row
+from tests.fakes.mcp_servers.watching import Watch, state_of
 
 
 @pytest.fixture
@@ -146,3 +151,94 @@ async def test_environment_and_folder_reach_the_child(tmp_path: Any) -> None:
             assert await said(client, "environment", name="HOME") == "(unset)"
             assert await said(client, "folder") == str(tmp_path)
     await guard.aclose()
+
+
+def scripted(answer: str) -> StdioServerRow:
+    """A child whose tool ``t`` answers with what the code prints, and knows a secret ``s``."""
+    code = f"""
+import json, os, sys
+s = os.environ["KEY"]
+def say(identifier, result):
+    print('{{"jsonrpc":"2.0","id":%s,"result":%s}}' % (json.dumps(identifier), result), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, identifier = asked["method"], asked.get("id")
+    if method == "initialize":
+        say(identifier, json.dumps({{"protocolVersion": "2025-06-18",
+            "capabilities": {{"tools": {{}}}}, "serverInfo": {{"name": "x", "version": "1"}}}}))
+    elif method == "tools/list":
+        say(identifier, json.dumps({{"tools": [
+            {{"name": "t", "description": "x\\ud83d", "inputSchema": {{"type": "object"}}}}]}}))
+    elif method == "tools/call":
+        {answer}
+    elif identifier is not None:
+        print(json.dumps({{"jsonrpc": "2.0", "id": identifier,
+            "error": {{"code": -32601, "message": "no"}}}}), flush=True)
+"""
+    return StdioServerRow(
+        id="a", command=sys.executable, args=("-I", "-S", "-c", code), env={"KEY": SECRET}
+    )
+
+
+SECRET = "canary-0123456789-abcdefghij"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (
+            """say(identifier, json.dumps({"content": [{"type": "text", "text": "a\\ud83d"}]}))""",
+            "a\ufffd",
+        ),
+        (
+            """say(identifier, '{"structuredContent": {"a": %s%s}}' % ("[" * 220, "]" * 220))""",
+            '{"a":' + "[" * 220 + "]" * 220 + "}",
+        ),
+        (
+            """say(identifier, "[" * 100000 + "]" * 100000)""",
+            'a__t: server "a" sent an answer that cannot be read: it is nested too deep',
+        ),
+        (
+            """say(identifier, "7")""",
+            'a__t: server "a" sent an answer that cannot be read: it is not JSON-RPC',
+        ),
+        (
+            """say(identifier, json.dumps({"isError": True, "content":
+                [{"type": "text", "text": "no " + s}]}))""",
+            "no ***",
+        ),
+    ],
+)
+async def test_an_odd_answer_ends_its_call_at_once_and_the_server_lives_on(
+    answer: str, told: str
+) -> None:
+    async with ServerPool.open([scripted(answer)]) as pool:
+        watch = Watch(pool)
+        assert await pool.wait_ready(10)
+        assert pool.tools()[0]["function"]["description"] == "[a] x\ufffd"
+        pid = state_of(pool, "a").pid
+        raised = ""
+        with anyio.fail_after(5):
+            try:
+                said = await pool.call("a__t")
+            except PoolError as error:
+                said, raised = str(error), repr((error, error.__cause__, error.__context__))
+        assert SECRET not in raised
+        assert said == told
+        assert state_of(pool, "a").pid == pid
+        assert SECRET not in repr(watch.events)
+
+
+@pytest.mark.parametrize("before", [0, MAX_NOISE_CHARS - 10, 4 * MAX_NOISE_CHARS - 10])
+async def test_a_secret_in_garbage_is_not_told_in_part(before: int) -> None:
+    noise: list[str] = []
+    guard = ProcessGuard()
+    row = scripted(f"print('x' * {before} + s); say(identifier, json.dumps(dict(content=[])))")
+    env = dict(os.environ) | {"KEY": SECRET}
+    transport = StdioTransport(row, env=env, guard=guard, on_noise=noise.append)
+    with anyio.fail_after(20):
+        async with Client(transport, mode="legacy", cache=None) as client:
+            await client.call_tool("t", {})
+    await guard.aclose()
+    assert noise[0].startswith("x" * min(before, MAX_NOISE_CHARS) or "***")
+    assert "can" not in noise[0]

