@@ -14,7 +14,7 @@ from tests.fakes.clock import JUMP_THRESHOLD_SECONDS, jumping_loop
 settings.register_profile(
     "host",
     deadline=None,
-    max_examples=40,
+    max_examples=25,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
