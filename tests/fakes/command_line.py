@@ -34,9 +34,14 @@ def plain_server(*flags: str, **fields: Any) -> dict[str, Any]:
 
 
 def write_servers(folder: Path, rows: dict[str, Any], **agent: Any) -> None:
-    """Writes the folder's servers file; ``agent`` is its agent object."""
+    """Writes the folder's servers file; ``agent`` is its agent object.
+
+    In one step: a command started a moment ago may be reading the one before.
+    """
     whole = {"mcpServers": rows, "agent": {"contextLength": 100_000, "maxRetries": 0, **agent}}
-    (folder / "servers.json").write_text(json.dumps(whole), "utf-8")
+    written = folder / "servers.json.new"
+    written.write_text(json.dumps(whole), "utf-8")
+    written.replace(folder / "servers.json")
 
 
 def environment(folder: Path) -> dict[str, str]:
