@@ -25,7 +25,7 @@ from host.config import AgentSettings, EndpointChoice, HostConfig, resolve_endpo
 from host.errors import ConfigError, RunError
 from host.pool import ServerRow, StdioServerRow
 from host.receipt import receipt
-from host.records import PoolEvent, RunEvent
+from host.records import PoolEvent, Run, RunEvent
 
 SERVER_PROGRAM = "agent-host-demo-server"
 QUESTION = (
@@ -121,15 +121,24 @@ async def _play(
         async with open_host(config, DemoView(screen), endpoint=endpoint) as host:
             await _prepare(host, screen)
             screen.write(f"\nQuestion: {question}\n", style="bold")
-            run = await ask_once(host, question)
+            try:
+                run = await ask_once(host, question)
+            except RunError as error:
+                write_receipt(error.run, screen)
+                raise
             screen.end_line()
     if run.context:
         screen.write("\nWhat the recall hook put on the question, word for word", style="bold")
         screen.write(run.context)
+    write_receipt(run, screen)
+    return report_end(run, screen)
+
+
+def write_receipt(run: Run, screen: Screen) -> None:
+    """Writes what a run cost; one that an error ended has cost something, too."""
     screen.write("\nReceipt", style="bold")
     for line in receipt_lines(receipt(run)):
         screen.write(f"  {line}")
-    return report_end(run, screen)
 
 
 async def _prepare(host: Host, screen: Screen) -> None:

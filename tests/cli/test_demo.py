@@ -7,7 +7,7 @@ import pytest
 from host.cli.demo import MEMORY, QUESTION
 from tests.cli.conftest import CommandLine
 from tests.fakes.command_line import calling
-from tests.fakes.endpoint import answer
+from tests.fakes.endpoint import answer, refused
 from tests.fakes.http_endpoint import HttpEndpoint
 
 
@@ -40,6 +40,18 @@ def test_the_demo_shows_the_fleet_the_hooks_the_calls_the_answer_and_the_bill(
     assert places == sorted(places)
     assert "1,220 prompt + 44 completion" in ended.out
     assert MEMORY[1] in endpoint.bodies[0]["messages"][-1]["content"]
+
+
+def test_a_run_that_an_error_ends_has_its_receipt_before_the_error(
+    agent_host: CommandLine,
+) -> None:
+    script = (calling("load_tools", names=["units__convert_unit"]), refused(401, "no such key"))
+    with HttpEndpoint(*script) as endpoint:
+        ended = agent_host("demo", "--base-url", endpoint.base_url, "--model", "mine")
+    assert ended.status == 1
+    assert "no such key" in ended.err
+    _, _, bill = ended.out.partition("\nReceipt\n")
+    assert "0, after 1 load" in bill
 
 
 @pytest.mark.parametrize("flag", ["--model", "--api-key", "--question"])
