@@ -8,6 +8,7 @@ from typing import Any
 
 from host.loop.collaborators import EventSink
 from host.records import HookNote, RunEventKind, Turn, TurnUsage
+from host.records.events import camel_key
 from host.text.truncation import preview
 
 
@@ -66,7 +67,7 @@ def usage_report(total: TurnUsage, turn: Turn) -> dict[str, Any]:
     }
     if total.cached_tokens is not None:
         report["cachedTokens"] = total.cached_tokens
-    own = {_camel(key): value for key, value in asdict(turn.usage).items() if value is not None}
+    own = {camel_key(key): value for key, value in asdict(turn.usage).items() if value is not None}
     return {**report, "turn": {**own, "finishReason": turn.finish_reason}}
 
 
@@ -78,8 +79,3 @@ def note_text(note: HookNote) -> str:
     if note.veto:
         return f"{who} vetoed {note.event}" + (f": {note.text}" if note.text else "")
     return f"{who} added about {note.tokens or 0} tokens of context ({note.event})"
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

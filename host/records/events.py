@@ -97,10 +97,11 @@ def event_json(event: RunEvent | PoolEvent) -> dict[str, Any]:
     for name in (field.name for field in fields(event)):
         value = getattr(event, name)
         if value is not None and value != "":
-            shown[_camel(name)] = value.isoformat() if isinstance(value, datetime) else value
+            shown[camel_key(name)] = value.isoformat() if isinstance(value, datetime) else value
     return shown
 
 
-def _camel(name: str) -> str:
+def camel_key(name: str) -> str:
+    """A field's name as JSON payloads write it: ``prompt_tokens`` -> ``promptTokens``."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
