@@ -7,6 +7,7 @@ be tested with one bad source each.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,14 +96,21 @@ def package_sources(root: Path = ROOT) -> dict[str, str]:
     }
 
 
-def imports_of(source: str) -> list[Import]:
+@functools.cache
+def tree_of(source: str) -> ast.Module:
+    """The source, parsed once for all rules."""
+    return ast.parse(source)
+
+
+@functools.cache
+def imports_of(source: str) -> tuple[Import, ...]:
     """Every import in a source: plain, from, in functions, under TYPE_CHECKING, by importlib."""
-    return list(_imports(ast.parse(source), typing_only=False))
+    return tuple(_imports(tree_of(source), typing_only=False))
 
 
 def _imports(node: ast.AST, *, typing_only: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+        if isinstance(child, ast.If) and _dotted(child.test).endswith("TYPE_CHECKING"):
             for statement in child.body:
                 yield from _imports(ast.Module([statement], []), typing_only=True)
             for statement in child.orelse:
@@ -119,10 +127,20 @@ def _targets(node: ast.AST) -> Iterator[tuple[str, int]]:
         case ast.ImportFrom(module=module, names=names) if module:
             yield module, node.lineno
             yield from ((f"{module}.{alias.name}", node.lineno) for alias in names)
-        case ast.Call(func=func, args=[ast.Constant(value=str(name)), *_]) if ast.unparse(
-            func
-        ).split(".")[-1] in {"import_module", "__import__"}:
-            yield name, node.lineno
+        case ast.Call(func=func, args=[ast.Constant(value=str(name)), *_]):
+            if _dotted(func).split(".")[-1] in {"import_module", "__import__"}:
+                yield name, node.lineno
+
+
+def _dotted(node: ast.expr) -> str:
+    """``a.b`` of a name and its attributes, ``.b`` of an attribute of anything else."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=name):
+            return f"{_dotted(value)}.{name}"
+        case _:
+            return ""
 
 
 def room_of(module: str) -> str | None:
@@ -163,12 +181,13 @@ def purity_problems(module: str, source: str) -> list[str]:
         for found in imports_of(source)
         if not found.typing_only and _is_effect(found.target)
     ]
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"open", "input", "print"}:
-            problems.append(f"{module}:{node.lineno} is pure and calls {ast.unparse(node.func)}")
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
-            ("datetime.now", "today")
-        ):
+    for node in ast.walk(tree_of(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = _dotted(node.func)
+        if called in {"open", "input", "print"}:
+            problems.append(f"{module}:{node.lineno} is pure and calls {called}")
+        if called.endswith(("datetime.now", "today")):
             problems.append(f"{module}:{node.lineno} is pure and reads the clock")
     return list(dict.fromkeys(problems))
 
@@ -234,7 +253,7 @@ def size_problems(
     lines = len(source.splitlines())
     if lines > max_module_lines:
         problems.append(f"{module} has {lines} lines")
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = _code_lines(node)
             if length > max_function_lines:

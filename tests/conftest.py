@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import gc
+import os
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -43,6 +45,27 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 def real_time(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """Both backends on the real clock: for child processes and sockets."""
     return request.param, {}
+
+
+def pytest_collection_finish() -> None:
+    """What was imported by now stays to the end: no collection of garbage looks at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_authorities(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Clients for loopback read no certificates of the system's, which takes each 30 ms and more.
+
+    Slow tests talk to registries and keep them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if not any(item.get_closest_marker("slow") for item in request.session.items):
+            patch.delenv("SSL_CERT_FILE", raising=False)
+            patch.setenv("SSL_CERT_DIR", os.fspath(tmp_path_factory.mktemp("no-authorities")))
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -190,7 +190,7 @@ def test_nothing_outlives_a_host_not_even_behind_npx(
         assert len(at_home(fleet)) > len(groups)
         host.send_signal(ending)
         until(
-            lambda: not any(alive_in_group(group) for group in groups.values()),
+            lambda: not alive_in_group(*groups.values()),
             lambda: f"the end of {[alive_in_group(group) for group in groups.values()]}",
             seconds=GONE_SECONDS,
         )

@@ -47,13 +47,6 @@ def hosts() -> Iterator[dict[tuple[str, str], subprocess.Popen[str]]]:
         process.communicate()
 
 
-async def all_gone(groups: list[int]) -> bool:
-    with anyio.move_on_after(5):
-        for group in groups:
-            await group_gone(group)
-    return not any(alive_in_group(group) for group in groups)
-
-
 async def told_groups(host: subprocess.Popen[str]) -> list[int]:
     assert host.stdout is not None
     with anyio.fail_after(60):
@@ -69,7 +62,7 @@ async def test_nothing_survives_a_host_that_is_killed(
     host = hosts[anyio_backend_name, "killed"]
     groups = await told_groups(host)
     host.kill()
-    assert await all_gone(groups)
+    assert await group_gone(*groups)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
@@ -83,7 +76,7 @@ async def test_nothing_survives_a_host_that_is_interrupted_while_it_ends(
     host.send_signal(signal.SIGINT)
     with anyio.fail_after(15):
         await anyio.to_thread.run_sync(host.wait)
-    assert await all_gone(groups)
+    assert await group_gone(*groups)
 
 
 async def test_nothing_survives_a_pool_however_its_block_is_left() -> None:
@@ -112,4 +105,4 @@ async def test_nothing_survives_a_pool_however_its_block_is_left() -> None:
             tasks.start_soon(leave, "cancellation")
             tasks.start_soon(fail)
     assert len(groups) == 3 * SERVERS
-    assert await all_gone(groups)
+    assert await group_gone(*groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,22 +22,25 @@ def plain_row(identifier: str, *flags: str, **fields: Any) -> StdioServerRow:
     )
 
 
-def alive_in_group(group: int) -> list[int]:
-    """The processes of a group that are not zombies."""
+def alive_in_group(*groups: int) -> list[int]:
+    """The processes of the groups that are not zombies."""
     found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
         try:
-            fields = status.read_text().rpartition(")")[2].split()
+            status = Path(f"/proc/{name}/stat").read_text()
         except OSError:
             continue
-        if int(fields[2]) == group and fields[0] != "Z":
-            found.append(int(status.parent.name))
+        state, _, group, *_ = status.rpartition(")")[2].split(maxsplit=3)
+        if int(group) in groups and state != "Z":
+            found.append(int(name))
     return found
 
 
-async def group_gone(group: int, *, seconds: float = 5) -> bool:
-    """Whether the group is empty within the time."""
+async def group_gone(*groups: int, seconds: float = 5) -> bool:
+    """Whether the groups are empty within the time."""
     with anyio.move_on_after(seconds):
-        while alive_in_group(group):  # noqa: ASYNC110 - other processes set no event
-            await anyio.sleep(0.02)
-    return not alive_in_group(group)
+        while alive_in_group(*groups):  # noqa: ASYNC110 - other processes set no event
+            await anyio.sleep(0.05)
+    return not alive_in_group(*groups)
