@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
+from host.text.call_bare import BareReading, read_alone, read_bare
 from host.text.call_formats import CALL_FORMATS, CallFormat
 from host.text.call_values import CallText, ParsedCall
 from host.text.markdown_code import CodeRegion, MarkdownCode
@@ -16,6 +16,21 @@ from host.text.thinking import THINK_CLOSE, THINK_OPEN
 _THINK_TAG = re.compile(
     rf"^[ \t]*(?P<close>{THINK_CLOSE.pattern})|{THINK_OPEN.pattern}", re.MULTILINE
 )
+_THOUGHTS = (
+    (r"<\|channel\|>\s*+analysis\s*+<\|message\|>", r"<\|end\|>", True),
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", True),
+    ("(?i:<thinking>)", "(?i:</thinking>)", False),
+    ("(?i:<reasoning>)", "(?i:</reasoning>)", False),
+)
+"""Further thinking: what opens and closes it, and whether it goes on to the end when not closed.
+
+The last two are ordinary words, and a text may speak of them. Unlike behind a closing think tag,
+the answer does not begin anew behind these."""
+
+_THOUGHT_OF = {
+    f"thought{number}": (re.compile(close), is_token)
+    for number, (_, close, is_token) in enumerate(_THOUGHTS)
+}
 _FORMAT_OF = {f"format{number}": entry for number, entry in enumerate(CALL_FORMATS)}
 _LANDMARK = re.compile(
     "|".join(
@@ -23,6 +38,7 @@ _LANDMARK = re.compile(
             rf"(?P<think>{THINK_OPEN.pattern})",
             rf"(?P<answer>{THINK_CLOSE.pattern})",
             r"(?P<code>`+|~{3,})",
+            *(rf"(?P<thought{number}>{entry[0]})" for number, entry in enumerate(_THOUGHTS)),
             *(rf"(?P<{group}>{entry.opener})" for group, entry in _FORMAT_OF.items()),
         ]
     )
@@ -30,7 +46,8 @@ _LANDMARK = re.compile(
 _QUOTATION = re.compile(
     r"""
       ^[ \t]*>.*
-    | "[^"\n]*"
+    | \\.
+    | "(?:[^"\\\n]|\\.)*+"
     | “[^“”\n]*”
     | „[^„“”\n]*[“”]
     | «[^«»\n]*»
@@ -39,8 +56,13 @@ _QUOTATION = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+_ACTION = re.compile(r"^[ \t]*Action:\s*+\Z", re.MULTILINE)
+_ACTION_CHARS = 40
 _HIDDEN = "\ufffc"
 _CALL_TAG = "tool_call"
+_CALL_TAGS = ("", "json", _CALL_TAG)
+_RUN = re.compile(r"`{3,}|~{3,}")
+_NO_LEAD = BareReading((), 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,29 +75,21 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """JSON values at ``[start, end)`` that are calls if they name tools that exist."""
-
-    start: int
-    end: int
-    values: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CallSurvey:
     """What stands in a reply after its thinking; nothing of it is quoted.
 
     Attributes:
         marked: calls behind a marker or in a fence tagged ``tool_call``.
         markup: function markup outside a tag.
-        whole: the reply, if it is JSON from end to end.
-        fence: the reply's only fence, if it is untagged or ``json`` and JSON from end to end.
+        whole: the answer, if it is nothing but calls (JSON, or Python calls).
+        fence: the reply's only fence, if it is untagged or ``json`` and holds nothing but calls;
+            an ``Action:`` before it (Command-R) is part of the span.
     """
 
     marked: tuple[Span, ...]
     markup: tuple[Span, ...]
-    whole: Candidate | None
-    fence: Candidate | None
+    whole: Span | None
+    fence: Span | None
 
 
 def survey_calls(text: str) -> CallSurvey:
@@ -99,7 +113,7 @@ class _Answer:
     """What was met since the thinking ended.
 
     Attributes:
-        lead: values that open the answer, ``lead_start`` to ``lead_end``.
+        lead: what opens the answer without a marker, from ``lead_start`` on.
         prose: the text around calls and code, each of those one placeholder.
         places: where in the prose the placeholder of a start stands.
         copied: up to where the text is in the prose.
@@ -107,9 +121,8 @@ class _Answer:
 
     start: int
     end: int
-    lead: list[Any] = field(default_factory=list)
+    lead: BareReading = _NO_LEAD
     lead_start: int = 0
-    lead_end: int = 0
     marked: list[Span] = field(default_factory=list)
     markup: list[Span] = field(default_factory=list)
     fences: list[CodeRegion] = field(default_factory=list)
@@ -126,6 +139,7 @@ class _Reader:
         self._text = text
         self._source = CallText(text)
         self._code = MarkdownCode(text)
+        self._unclosed: set[str] = set()
         at = self._begin(0)
         while landmark := _LANDMARK.search(text, at):
             at = self._after(landmark)
@@ -137,38 +151,43 @@ class _Reader:
         """Those spans that no quotation encloses."""
         return tuple(span for span in spans if not self._is_quoted(span.start))
 
-    def whole(self) -> Candidate | None:
-        """The answer as values, if it holds nothing else."""
+    def whole(self) -> Span | None:
+        """The answer as calls, if it holds nothing else but perhaps one that was cut off."""
         answer = self.answer
-        if not answer.lead or self._text[answer.lead_end : answer.end].strip():
+        is_whole = answer.lead.is_cut or not self._text[answer.lead.end : answer.end].strip()
+        if not answer.lead.calls or not is_whole:
             return None
-        return Candidate(start=answer.lead_start, end=answer.lead_end, values=tuple(answer.lead))
+        return Span(start=answer.lead_start, end=answer.lead.end, calls=answer.lead.calls)
 
-    def only_fence(self) -> Candidate | None:
-        """The answer's only fence as values, if it holds nothing else and nothing quotes it."""
+    def only_fence(self) -> Span | None:
+        """The answer's only fence as calls, if it holds nothing else and nothing quotes it."""
         if len(self.answer.fences) != 1:
             return None
         [fence] = self.answer.fences
         if fence.tag not in ("", "json") or self._is_quoted(fence.start):
             return None
+        span = self._span_in(fence)
+        earliest = max(self.answer.start, fence.start - _ACTION_CHARS)
+        action = _ACTION.search(self._text, earliest, fence.start)
+        return replace(span, start=action.start()) if span and action else span
+
+    def _span_in(self, fence: CodeRegion) -> Span | None:
+        """The calls that a fence is; of a fence that was cut off, those that are whole."""
         body = CallText(self._text[fence.body_start : fence.body_end])
-        found = list(body.values_from(0))
-        if not found or body.after_space(found[-1][1]) < len(body.text):
+        calls, end, _ = read_alone(body, may_be_cut=not fence.is_closed)
+        if not calls:
             return None
-        return Candidate(
-            start=fence.start, end=fence.end, values=tuple(value for value, _ in found)
-        )
+        end = fence.end if fence.is_closed else fence.body_start + end
+        return Span(start=fence.start, end=end, calls=calls)
 
     def _begin(self, start: int) -> int:
-        """Begins the answer there; JSON that opens it is not searched for markers."""
+        """Begins the answer there; what opens it as JSON is not searched for markers."""
         answer = self.answer = _Answer(start=start, end=len(self._text), copied=start)
-        answer.lead_start = answer.lead_end = self._source.after_space(start)
-        if self._text.startswith(("{", "["), answer.lead_start):
-            for value, end in self._source.values_from(answer.lead_start):
-                answer.lead.append(value)
-                answer.lead_end = end
-            self._hide(answer.lead_start, answer.lead_end)
-        return answer.lead_end
+        answer.lead_start = self._source.after_space(start)
+        answer.lead = read_bare(self._source, start)
+        if answer.lead.end > answer.lead_start:
+            self._hide(answer.lead_start, answer.lead.end)
+        return max(answer.lead.end, answer.lead_start)
 
     def _after(self, landmark: re.Match[str]) -> int:
         """Takes in what stands at a landmark; returns where to read on."""
@@ -181,14 +200,27 @@ class _Reader:
             case "code":
                 region = self._code.region_at(landmark.start())
                 return self._take_code(region) if region else landmark.end()
+            case group if group in _THOUGHT_OF:
+                return self._take_thought(landmark, str(group))
             case group:
                 return self._take_call(landmark, _FORMAT_OF[str(group)])
+
+    def _take_thought(self, landmark: re.Match[str], group: str) -> int:
+        close, is_token = _THOUGHT_OF[group]
+        found = None if group in self._unclosed else close.search(self._text, landmark.end())
+        if found is not None:
+            self._hide(landmark.start(), found.end())
+            return found.end()
+        self._unclosed.add(group)
+        return self._stop(landmark.start()) if is_token else landmark.end()
 
     def _stop(self, end: int) -> int:
         self.answer.end = end
         return len(self._text)
 
     def _take_code(self, region: CodeRegion) -> int:
+        if region.tag in _CALL_TAGS and region.is_fence:
+            region = self._around_json(region)
         if not region.is_closed:
             tag = _THINK_TAG.search(self._text, region.start)
             if tag and tag["close"]:
@@ -196,12 +228,19 @@ class _Reader:
         self._hide(region.start, region.end)
         if region.is_fence:
             self.answer.fences.append(region)
-        if region.tag == _CALL_TAG:
-            body = CallText(self._text[region.body_start : region.body_end])
-            calls, end = body.calls_from(0)
-            if calls and body.after_space(end) == len(body.text):
-                self.answer.marked.append(Span(start=region.start, end=region.end, calls=calls))
+        if region.tag == _CALL_TAG and (span := self._span_in(region)):
+            self.answer.marked.append(span)
         return region.end
+
+    def _around_json(self, fence: CodeRegion) -> CodeRegion:
+        """The fence up to the run behind its JSON: inside a JSON string nothing closes it."""
+        ends = [end for _, end in self._source.values_from(fence.body_start)]
+        run = _RUN.match(self._text, fence.start)
+        close = _RUN.match(self._text, self._source.after_space(ends[-1])) if ends else None
+        if run and close and close[0].startswith(run[0]):
+            return replace(fence, body_end=close.start(), end=close.end(), is_closed=True)
+        self._source.charge(ends[-1] - fence.start if ends else 0)
+        return fence
 
     def _take_call(self, landmark: re.Match[str], call_format: CallFormat) -> int:
         calls, end = call_format.read(self._source, landmark.end())

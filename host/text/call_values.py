@@ -20,6 +20,7 @@ _TOKEN = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 _BETWEEN_VALUES = re.compile(r"\s*(?:[;,]\s*)?")
+_CUT_VALUE = re.compile(r"\s*+(?:[;,]\s*+)?(?:\Z|(?P<brace>\{)\s*+(?:[\"']|\Z))")
 _VALUE_STARTS = ("{", "[", '"')
 _PATIENCE = 4
 
@@ -82,28 +83,56 @@ class CallText:
         return None
 
     def values_from(self, start: int) -> Iterator[tuple[Any, int]]:
-        """Values and their ends, one after the other; space, ``;`` or ``,`` may part them."""
-        found = self.value_at(self.after_space(start))
+        """Values and their ends, one after the other; space, ``;`` or ``,`` may part them.
+
+        Of a list whose last entry the end of the text cut off, the whole entries are yielded.
+        """
+        at = self.after_space(start)
+        found = self.value_at(at)
+        if found is None and self.text.startswith("[", at):
+            yield from self._cut_list_at(at)
         while found is not None:
             yield found
-            between = _BETWEEN_VALUES.match(self.text, found[1])
-            found = self.value_at(between.end() if between else found[1])
+            found = self.value_at(self._after_separator(found[1]))
 
     def calls_from(self, start: int) -> Reading:
         """The calls that the values from ``start`` on are, up to the first that is none.
 
         When already the first value is no call, reading goes on after it: what its strings
-        quote is not searched.
+        quote is not searched. A string alone is not passed over: it may only seem to begin here.
         """
         calls: list[ParsedCall] = []
         end = start
         for value, value_end in self.values_from(start):
             read = calls_of(value)
             if not read:
-                return Reading(tuple(calls), end if calls else value_end)
+                is_passed_over = not calls and not isinstance(value, str)
+                return Reading(tuple(calls), value_end if is_passed_over else end)
             calls.extend(read)
             end = value_end
         return Reading(tuple(calls), end)
+
+    def is_cut_at(self, start: int) -> bool:
+        """Whether from ``start`` on stands at most the beginning of one more object."""
+        found = None if self.is_exhausted else _CUT_VALUE.match(self.text, start)
+        if found is None or found["brace"] is None:
+            return found is not None
+        end, is_closed = self._extent(found.start("brace"))
+        self.charge(end - start)
+        return end == len(self.text) and not is_closed
+
+    def _cut_list_at(self, bracket: int) -> list[tuple[Any, int]]:
+        """The whole entries of a list that ends with the text, in the middle of an entry."""
+        entries: list[tuple[Any, int]] = []
+        at = self.after_space(bracket + 1)
+        while found := self.value_at(at):
+            entries.append(found)
+            at = self._after_separator(found[1])
+        return entries if entries and self.is_cut_at(entries[-1][1]) else []
+
+    def _after_separator(self, start: int) -> int:
+        found = _BETWEEN_VALUES.match(self.text, start)
+        return found.end() if found else start
 
     def _extent(self, start: int) -> tuple[int, bool]:
         """Where the value ends and True, or how far it was read and False.
@@ -131,7 +160,8 @@ def calls_of(value: object) -> tuple[ParsedCall, ...]:
     """The calls a JSON value is: an object, or a list of nothing but objects that are calls.
 
     Empty for everything else. An object is a call when it, or its ``function``, has a ``name``
-    and perhaps ``arguments``, ``parameters`` or ``args`` (the first that is not null counts).
+    (Command-R: ``tool_name``) and perhaps ``arguments``, ``parameters`` or ``args`` (the first
+    that is not null counts).
     """
     calls = [call_of(entry) for entry in (value if isinstance(value, list) else [value])]
     read = tuple(call for call in calls if call is not None)
@@ -143,7 +173,7 @@ def call_of(value: object) -> ParsedCall | None:
     if not isinstance(value, dict):
         return None
     record = _function_of(value)
-    name = record.get("name")
+    name = record.get("name", record.get("tool_name"))
     if not isinstance(name, str) or not name.strip():
         return None
     given = (record.get(key) for key in ("arguments", "parameters", "args"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _LANDMARK = re.compile(
     r"(?P<lead>^[ \t>]*)?(?P<run>`+|~{3,})(?P<alone>(?=[ \t\r]*$))?|\n[ \t\r]*(?=\n)", re.MULTILINE
@@ -37,8 +38,7 @@ class CodeRegion:
     is_closed: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
+class _Run(NamedTuple):
     """A run of backticks or tildes; ``alone`` when nothing else stands on its line."""
 
     start: int

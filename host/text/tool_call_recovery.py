@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from host.records.messages import ToolCall
-from host.text.call_survey import CallSurvey, Candidate, Span, survey_calls
-from host.text.call_values import ParsedCall, calls_of, is_definition
+from host.text.call_survey import CallSurvey, Span, survey_calls
+from host.text.call_values import ParsedCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +34,15 @@ def recover_tool_calls(
     * marked: behind a tag or token that only a tool call carries (``call_formats``), or in a
       fence tagged ``tool_call``; whatever the name, since the refusal teaches the model;
     * unmarked, when nothing is marked and every name exists: function markup outside a tag, a
-      reply that is JSON as a whole, or the reply's only fence holding nothing else;
+      reply that is JSON or Python calls as a whole, or the reply's only fence holding nothing
+      else;
     * nothing inside code, quotation marks, block quotes, other JSON, or thinking.
+
+    Of several calls the last of which was cut off, the whole ones count and the cut one stays in
+    the content: what it would have said is unknown (ours; §16 is silent).
+
+    A tool's name alone is no call, ``name()`` is one: a name answers "which tool…?", and a tool
+    that needs no arguments would run though nobody asked for it (ours).
 
     Args:
         content: the reply's text, thinking included.
@@ -54,26 +61,9 @@ def recover_tool_calls(
 
 
 def _unmarked(survey: CallSurvey, names: frozenset[str]) -> Sequence[Span]:
-    if survey.markup:
-        calls = [call for span in survey.markup for call in span.calls]
-        return survey.markup if all(call.name in names for call in calls) else ()
-    candidate = survey.whole or survey.fence
-    if candidate is None:
-        return ()
-    calls = _named_calls(candidate, names)
-    return (Span(start=candidate.start, end=candidate.end, calls=tuple(calls)),) if calls else ()
-
-
-def _named_calls(candidate: Candidate, names: frozenset[str]) -> list[ParsedCall]:
-    """The candidate's calls; none at all if one value is no call of a tool that exists."""
-    calls: list[ParsedCall] = []
-    for value in candidate.values:
-        read = calls_of(value)
-        entries = value if isinstance(value, list) else [value]
-        if not read or any(map(is_definition, entries)):
-            return []
-        calls.extend(read)
-    return calls if all(call.name in names for call in calls) else []
+    alone = survey.whole or survey.fence
+    spans = survey.markup or ((alone,) if alone else ())
+    return spans if all(call.name in names for span in spans for call in span.calls) else ()
 
 
 def _free_ids(taken: Collection[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from host.text.call_formats import CALL_FORMATS
 from host.text.call_values import CallText, Reading
-from tests.text.written_calls import CALLS, MARKED, Call, can_render
+from tests.text.written_calls import CALLS, LAST_TO_CUT, MARKED, Call, can_render
 
 _RENDERINGS = st.sampled_from(sorted(MARKED))
 
@@ -48,7 +48,7 @@ def test_a_call_cut_before_its_last_bracket_is_never_read(
     rendering: str, calls: list[Call], drawn: st.DataObject
 ) -> None:
     text = MARKED[rendering](calls)
-    last = max(text.rfind("}"), text.rfind("</function>"))
+    last = text.rfind(LAST_TO_CUT.get(rendering, "}"))
     cut = drawn.draw(st.integers(1, last))
     assume(any(re.match(entry.opener, text[:cut]) for entry in CALL_FORMATS))
     # what is left of the one call may not turn into some other call

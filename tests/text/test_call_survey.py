@@ -50,14 +50,14 @@ def test_exactly_the_unquoted_calls_of_the_answer_are_found_where_they_stand(
     assert all(text[span.start : span.end] == _CALL for span in survey.marked)
 
 
-def test_each_kind_of_candidate_has_its_own_place() -> None:
+def test_each_kind_of_span_has_its_own_place() -> None:
     assert [span.start for span in survey_calls("a <function=ls></function>").markup] == [2]
-    whole = survey_calls(' {"a":1} [2] ').whole
+    whole = survey_calls(' {"name":"a"} [{"name":"b"}] ').whole
     assert whole is not None
-    assert (whole.start, whole.end, whole.values) == (1, 12, ({"a": 1}, [2]))
-    fence = survey_calls("a\n```json\n{'a':1}\n```\n").fence
+    assert (whole.start, whole.end, [call.name for call in whole.calls]) == (1, 28, ["a", "b"])
+    fence = survey_calls("a\n```json\n{'name':'a'}\n```\n").fence
     assert fence is not None
-    assert (fence.start, fence.end, fence.values) == (2, 21, ({"a": 1},))
+    assert (fence.start, fence.end, [call.name for call in fence.calls]) == (2, 26, ["a"])
 
 
 @pytest.mark.parametrize(

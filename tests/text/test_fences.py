@@ -79,7 +79,7 @@ def test_closing_only_leaves_opening_tags() -> None:
 
 @pytest.mark.parametrize("piece", ["< ", "<", "<" + " " * 50, "<\u200b/ ", "<untruste", " "])
 def test_hostile_text_takes_linear_time(piece: str) -> None:
-    text = "<" + piece * (300_000 // len(piece))
+    text = "<" + piece * (60_000 // len(piece))
     started = time.perf_counter()
     assert neutralise(text, "untrusted") == text
     assert neutralise(text, "untrusted", closing_only=True) == text

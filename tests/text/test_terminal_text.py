@@ -63,7 +63,7 @@ def test_known_cases(text: str, expected: str) -> None:
     "piece", ["\x1b]", "\x9d", "\x1b[1;", "\u200d", "\x1b ", "\x1b]a", "é\u200d"]
 )
 def test_hostile_text_takes_linear_time(piece: str) -> None:
-    text = "é" + piece * (300_000 // len(piece)) + "é"
+    text = "é" + piece * (60_000 // len(piece)) + "é"
     started = time.perf_counter()
     clean_terminal(text)
     assert time.perf_counter() - started < 5  # a fraction of a second when linear

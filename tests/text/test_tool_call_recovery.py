@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from host.text.thinking import DEFAULT_FENCES, strip_thinking
 from host.text.tool_call_recovery import RecoveredCalls, recover_tool_calls
 from tests.text.written_calls import (
     ARGUMENTS,
@@ -79,15 +81,20 @@ def test_calls_in_an_unmarked_format_are_recovered_when_all_their_names_exist(
         assert recover_tool_calls(text, names=names) == RecoveredCalls(content=text)
 
 
-_SINGLE_LINE = CALLS.filter(lambda calls: "`" not in repr(calls) and "parameter" not in repr(calls))
-_QUOTED_CALLS = st.builds(
-    lambda rendering, calls: MARKED[rendering](calls).replace("\n", " "),
-    st.sampled_from([name for name in sorted(MARKED) if name != "qwen markup"]),
-    _SINGLE_LINE,
-)
+_QUOTABLE = CALLS.filter(lambda calls: "`" not in repr(calls))
+
+
+def _on_one_line(renderings: Iterable[str]) -> st.SearchStrategy[str]:
+    return (
+        st.tuples(st.sampled_from(sorted(renderings)), _QUOTABLE)
+        .filter(lambda written: can_render(*written))
+        .map(lambda written: _EVERY_FORMAT[written[0]](written[1]).replace("\n", " "))
+    )
+
+
 _QUOTING = {
-    "code span": "Write `{}` to call it.",
-    "code span of two": "Write ``{}`` to call it.",
+    "code span": "Write ` {} ` to call it.",
+    "code span of two": "Write `` {} `` to call it.",
     "double quotes": 'Write "first {} then" to call it.',
     "typographic quotes": "Write “{}” to call it.",
     "single quotes": "Don't write 'it's {}' to call it.",
@@ -97,7 +104,11 @@ _QUOTING = {
     "tagged fence": "The format is:\n```xml\n{}\n```\n",
     "tilde fence": "The format is:\n  ~~~json\n  {}\n  ~~~\n",
     "fence of a whole reply": "```\n<think>x</think>\n{}\n```\n",
+    "JSON": 'The log: {{"level": "info", "text": {json}}} so far.',
     "thinking": "<think>I could write {} now.</think>Done.",
+    "other thinking": "<thinking>I could write {} now.</thinking>Done.",
+    "analysis": "<|channel|>analysis<|message|>I could write {} now.<|end|>Done.",
+    "planning": "<|START_THINKING|>I could write {} now.<|END_THINKING|>Done.",
     "thinking of the template's": "I could write {} now.</think>Done.",
 }
 _ENDING = {
@@ -107,21 +118,39 @@ _ENDING = {
 }
 
 
-_QUOTATIONS = st.tuples(st.sampled_from(sorted(_QUOTING)), _QUOTED_CALLS)
-_DOCUMENTS = st.builds(
-    lambda quotations, ending, last: "\n\n".join(
-        [_QUOTING[way].format(quoted) for way, quoted in quotations]
-        + [_ENDING[ending].format(last)]
-    ),
-    st.lists(_QUOTATIONS, max_size=3),
-    st.sampled_from(sorted(_ENDING)),
-    # a closing tag would finish the thinking, wherever it stands
-    _QUOTED_CALLS.map(lambda quoted: quoted.replace("</think>", "")),
-)
+_FENCES = {"fence", "tilde fence", "fence of a whole reply"}
 
 
-@given(_DOCUMENTS)
-def test_a_document_that_quotes_a_format_never_yields_a_call(text: str) -> None:
+def _quoting(way: str, quoted: str) -> str:
+    if "{json}" in _QUOTING[way]:
+        return _QUOTING[way].format(json=json.dumps(quoted, ensure_ascii=False))
+    if way == "analysis":  # which ends wherever its end stands
+        quoted = quoted.replace("<|end|>", "")
+    return _QUOTING[way].format(quoted)
+
+
+def _documents(
+    renderings: Iterable[str], ways: Iterable[str], endings: Iterable[str]
+) -> st.SearchStrategy[str]:
+    quoted = _on_one_line(renderings)
+    return st.builds(
+        lambda quotations, ending, last: "\n\n".join(
+            [*(_quoting(*quotation) for quotation in quotations), _ENDING[ending].format(last)]
+        ),
+        st.lists(st.tuples(st.sampled_from(sorted(ways)), quoted), max_size=3),
+        st.sampled_from(sorted(endings)),
+        # a closing tag would finish the thinking, wherever it stands
+        quoted.map(lambda text: text.replace("</think>", "")),
+    )
+
+
+@given(_documents(MARKED, _QUOTING, _ENDING))
+def test_a_document_that_quotes_a_marked_format_never_yields_a_call(text: str) -> None:
+    assert recover_tool_calls(text, names=NAMES) == RecoveredCalls(content=text)
+
+
+@given(_documents({**UNMARKED, **WHOLE_REPLY}, set(_QUOTING) - _FENCES, _ENDING))
+def test_a_document_that_quotes_an_unmarked_format_never_yields_a_call(text: str) -> None:
     assert recover_tool_calls(text, names=NAMES) == RecoveredCalls(content=text)
 
 
@@ -254,6 +283,77 @@ _LS: list[Call] = [("ls", {})]
             _LS,
             '{"name":"a"}',
         ),
+        ("ls()", ("ls",), _LS, ""),
+        ("[ls(d='/'), ls()]", ("ls",), [("ls", {"d": "/"}), ("ls", {})], ""),
+        ("Look:\n```\nls(d=1)\n```", ("ls",), [("ls", {"d": 1})], "Look:"),
+        (
+            (
+                "Plan: list.\nAction: ```json\n[\n"
+                '    {"tool_name": "ls", "parameters": {"d": "```"}}\n]```'
+            ),
+            ("ls",),
+            [("ls", {"d": "```"})],
+            "Plan: list.",
+        ),
+        (
+            (
+                "<|channel|>analysis<|message|>I need <tool_call>{} to=functions.x<|end|>"
+                "<|start|>assistant<|channel|>commentary to=functions.ls <|constrain|>json"
+                '<|message|>{"d":1}<|call|>'
+            ),
+            (),
+            [("ls", {"d": 1})],
+            "<|channel|>analysis<|message|>I need <tool_call>{} to=functions.x<|end|>",
+        ),
+        (
+            (
+                'I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{"d": "/"}'
+                "<｜tool▁call▁end｜><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜>"
+                "<｜tool▁calls▁end｜>"
+            ),
+            (),
+            [("ls", {"d": "/"}), ("ls", {})],
+            "I look.",
+        ),
+        (
+            "Let me look: <tool_call>ls <arg_key>d</arg_key> <arg_value>b</arg_value> </tool_call>",
+            (),
+            [("ls", {"d": "b"})],
+            "Let me look:",
+        ),
+        (
+            (
+                "<|START_THINKING|>I use ls.<|END_THINKING|><|START_ACTION|>[\n"
+                '    {"tool_call_id": "0", "tool_name": "ls", "parameters": {}}\n]<|END_ACTION|>'
+            ),
+            (),
+            _LS,
+            "<|START_THINKING|>I use ls.<|END_THINKING|>",
+        ),
+        ('<thinking> is a tag. <|tool_call|>[{"name":"ls"}]', (), _LS, "<thinking> is a tag."),
+        (
+            '{"name":"ls"}\n{"name":"ls","arguments":{"d":1}}\n{"name":"ls","argu',
+            ("ls",),
+            [("ls", {}), ("ls", {"d": 1})],
+            '{"name":"ls","argu',
+        ),
+        (
+            '[{"name":"ls"},{"name":"pwd","arg',
+            ("ls",),
+            _LS,
+            ',{"name":"pwd","arg',
+        ),
+        ('```json\n{"name":"ls"}\n{"na', ("ls",), _LS, '{"na'),
+        ('```tool_call\n{"name":"ls"}\n{"na', (), _LS, '{"na'),
+        ('[TOOL_CALLS][{"name":"ls"}, {"name":"pwd","a', (), _LS, ', {"name":"pwd","a'),
+        ('<|python_tag|>{"name":"ls"}; {"name":"pwd","p', (), _LS, '; {"name":"pwd","p'),
+        (
+            '<tool_call>{"name":"ls"}</tool_call>\n<tool_call>{"name":"pwd","a',
+            (),
+            _LS,
+            '<tool_call>{"name":"pwd","a',
+        ),
+        ("[ls(), ls(d='", ("ls",), _LS, ", ls(d='"),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
@@ -294,6 +394,28 @@ def test_a_call_is_taken_out_of_the_reply(
         '```tool_call\nrun {"name":"ls"}\n```',
         "[TOOL_CALLS]ls[ARGS][1]",
         "<|python_tag|>ls()",
+        "ls",
+        "`ls()`",
+        "Use ls() for it.",
+        "pwd()",
+        "[ls(), pwd()]",
+        "print(ls())",
+        "```python\nls()\n```",
+        'Action: ```json\n[{"tool_name": "directly_answer", "parameters": {}}]\n```',
+        'Action: ```json\n[{"tool_name": "ls"}]\n```\nAction: ```json\n[{"tool_name": "ls"}]\n```',
+        '{"name":"ls","arguments":{"d":"',
+        '[{"name":"ls","arguments":{"d":"',
+        '{"name":"ls"} {"name":"pwd"} {"name":"ls","argu',
+        '{"name":"ls"} {and more',
+        '{"name":"ls"} thanks',
+        '<|START_THINKING|><|START_ACTION|>[{"tool_name":"ls"}]<|END_ACTION|>',
+        "<|channel|>analysis<|message|>to=functions.ls<|channel|>commentary<|message|>{}<|call|>",
+        "<|start|>functions.ls to=assistant<|channel|>commentary<|message|>{}<|end|>",
+        "<REASONING>[TOOL_CALLS]ls[ARGS]{}</reasoning>Done.",
+        "<tool_call>ls<arg_key>d</arg_key><arg_value>1</arg_value><arg_key>e</arg_key><arg_val",
+        '<invoke name="pwd"></invoke>',
+        "Put it between <tool_call>...</tool_call> or <tool_call>JSON</tool_call>.",
+        "The tokens <|tool_call|>, [TOOL_CALLS] and <|python_tag|> open a call.",
     ],
     ids=lambda text: text[:40],
 )
@@ -301,6 +423,27 @@ def test_what_is_no_call_leaves_the_reply_untouched(text: str) -> None:
     found = recover_tool_calls(text, names=["ls"])
     assert found.content is text
     assert found.tool_calls == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "<|channel|>analysis<|message|>I need ls.<|end|><|start|>assistant"
+            "<|channel|>commentary to=functions.ls <|constrain|>json<|message|>{}<|call|>"
+        ),
+        (
+            "<|channel|>analysis<|message|>I need ls.<|end|><|start|>assistant"
+            " to=functions.ls<|channel|>commentary json<|message|>{}<|call|>"
+        ),
+        "<think>I need ls.</think>\n\n<tool_call>ls\n</tool_call>",
+        "I need ls.</think><｜tool▁call▁begin｜>ls<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+    ],
+)
+def test_a_call_is_recovered_from_what_the_stream_leaves_of_a_thinking_reply(text: str) -> None:
+    found = recover_tool_calls(strip_thinking(text, DEFAULT_FENCES))
+    assert _calls(found) == _LS
+    assert found.content == ""
 
 
 def test_string_arguments_are_kept_as_written_and_others_are_compact() -> None:
@@ -339,6 +482,30 @@ def test_without_names_nothing_unmarked_is_a_call() -> None:
         "[TOOL_CALLS]a[ARGS]{",
         "<|python_tag|>",
         "<function=a><tool_call></function>",
+        "<|tool_call|>[{",
+        "<|START_ACTION|>[{},",
+        "[TOOL_CALLS]a{",
+        "<tool_call>a<arg_key>b</arg_key><arg_value>",
+        "<tool_call>a<arg_key>b</arg_key><arg_value></arg_value>",
+        '<invoke name="a"><parameter name="b">',
+        '<function_calls><invoke name="a">',
+        "<function=a>{",
+        "<｜tool▁calls▁begin｜>",
+        "<｜tool▁call▁begin｜>a<｜tool▁sep｜>{",
+        "<|tool_call_begin|>a<|tool_call_argument_begin|>{",
+        "<|channel|>commentary to=a<|message|>{",
+        " to=a",
+        "<|channel|>analysis<|message|>",
+        "<thinking>",
+        "<|python_start|>[f(a=",
+        "<|python_tag|>a.call(b=[",
+        "[f(a=1), ",
+        "f(a='",
+        "</think>[{},{",
+        '</think>{}{"',
+        "</think>f(a=1\n",
+        "```json\n{}\n",
+        '"\\',
         "<think>",
         "</think>{",
         "```x\n</think>",
@@ -350,19 +517,19 @@ def test_without_names_nothing_unmarked_is_a_call() -> None:
     ],
 )
 def test_hostile_repetition_yields_no_call_in_linear_time(atom: str) -> None:
-    text = atom * (200_000 // len(atom))
+    text = atom * 2_000
     assert recover_tool_calls(text, names=["ls"]).content is text
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "[TOOL_CALLS][" * 20_000 + "]" * 20_000,
-        "<function=a><parameter=b>" * 20_000 + "</parameter>x",
-        "<function=a><parameter=b>" * 9_000 + "</parameter>" + "<parameter=c></parameter>" * 9_000,
-        "\n".join("`" * length + "a\n</think>" for length in range(600, 3, -1)) + "\n```a" * 9_000,
-        "<tool_call>" + "[" * 100_000 + "]" * 100_000 + "</tool_call>",
-        "<tool_call>" + " " * 200_000 + "x",
+        "[TOOL_CALLS][" * 2_000 + "]" * 2_000,
+        "<function=a><parameter=b>" * 2_000 + "</parameter>x",
+        "<function=a><parameter=b>" * 1_000 + "</parameter>" + "<parameter=c></parameter>" * 1_000,
+        "\n".join("`" * length + "a\n</think>" for length in range(200, 3, -1)) + "\n```a" * 2_000,
+        "<tool_call>" + "[" * 20_000 + "]" * 20_000 + "</tool_call>",
+        "<tool_call>" + " " * 60_000 + "x",
     ],
     ids=["nested lists", "cut markup", "long markup", "fences", "deep", "space"],
 )
@@ -371,7 +538,7 @@ def test_hostile_nesting_yields_no_call_in_linear_time(text: str) -> None:
 
 
 def test_thousands_of_calls_are_all_recovered() -> None:
-    text = '<tool_call>{"name":"ls","arguments":{}}</tool_call>\n' * 5_000
+    text = '<tool_call>{"name":"ls","arguments":{}}</tool_call>\n' * 1_000
     found = recover_tool_calls(text)
-    assert len({call["id"] for call in found.tool_calls}) == 5_000
+    assert len({call["id"] for call in found.tool_calls}) == 1_000
     assert found.content == ""

@@ -26,6 +26,28 @@ _TRICKY_TEXTS = st.lists(
             "</function>",
             "<think>",
             "</think>",
+            "<|channel|>analysis<|message|>",
+            "<|channel|>commentary to=functions.ls<|message|>",
+            "<|call|>",
+            "<|end|>",
+            "<｜tool▁call▁begin｜>",
+            "<｜tool▁call▁end｜>",
+            "<|tool_call_begin|>",
+            "<|tool_call|>",
+            "<|/tool_call|>",
+            "<|START_ACTION|>",
+            "<|END_ACTION|>",
+            "<|python_start|>",
+            "<|python_end|>",
+            "<function_calls>",
+            '<invoke name="ls">',
+            "</invoke>",
+            "<arg_key>",
+            "<thinking>",
+            "Action: ",
+            "ls(",
+            ")",
+            ", ",
             "`",
             "```",
             '"',
@@ -110,6 +132,151 @@ def _llama(calls: Sequence[Call]) -> str:
     return f"<|python_tag|>{'; '.join(_record(call, 'parameters') for call in calls)}<|eom_id|>"
 
 
+def _llama_method(calls: Sequence[Call]) -> str:
+    return "\n".join(f"<|python_tag|>{name}.call({_keywords(args)})" for name, args in calls)
+
+
+def _keywords(arguments: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+
+
+def _python_list(calls: Sequence[Call]) -> str:
+    return f"[{', '.join(f'{name}({_keywords(args)})' for name, args in calls)}]"
+
+
+def _python_lines(calls: Sequence[Call]) -> str:
+    return "\n".join(f"{name}({_keywords(args)})" for name, args in calls)
+
+
+def _llama4(calls: Sequence[Call]) -> str:
+    return f"<|python_start|>{_python_list(calls)}<|python_end|>"
+
+
+def _mistral_without_args(calls: Sequence[Call]) -> str:
+    return "".join(f"[TOOL_CALLS]{name}{compact_json(args)}" for name, args in calls)
+
+
+def _deepseek_v3(calls: Sequence[Call]) -> str:
+    written = "\n".join(
+        f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n"
+        f"{json.dumps(args, indent=2, ensure_ascii=False)}\n```<｜tool▁call▁end｜>"
+        for name, args in calls
+    )
+    return f"<｜tool▁calls▁begin｜>{written}<｜tool▁calls▁end｜>"
+
+
+def _deepseek_v31(calls: Sequence[Call]) -> str:
+    written = "".join(
+        f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{compact_json(args)}<｜tool▁call▁end｜>"
+        for name, args in calls
+    )
+    return f"<｜tool▁calls▁begin｜>{written}<｜tool▁calls▁end｜>"
+
+
+def _deepseek_v32(calls: Sequence[Call]) -> str:
+    def parameter(key: str, value: Any) -> str:
+        is_text = isinstance(value, str)
+        body = value if is_text else compact_json(value)
+        flag = "true" if is_text else "false"
+        opener = f'<｜DSML｜parameter name="{key}" string="{flag}">'
+        return f"{opener}{body}</｜DSML｜parameter>\n"
+
+    invokes = "\n".join(
+        f'<｜DSML｜invoke name="{name}">\n'
+        + "".join(parameter(key, value) for key, value in args.items())
+        + "</｜DSML｜invoke>"
+        for name, args in calls
+    )
+    return f"<｜DSML｜function_calls>\n{invokes}\n</｜DSML｜function_calls>"
+
+
+def _kimi(calls: Sequence[Call]) -> str:
+    written = "".join(
+        f"<|tool_call_begin|>functions.{name}:{index}<|tool_call_argument_begin|>"
+        f"{compact_json(args)}<|tool_call_end|>"
+        for index, (name, args) in enumerate(calls)
+    )
+    return f"<|tool_calls_section_begin|>{written}<|tool_calls_section_end|>"
+
+
+def _harmony(calls: Sequence[Call]) -> str:
+    return "".join(
+        f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json"
+        f"<|message|>{compact_json(args)}<|call|>"
+        for name, args in calls
+    )
+
+
+def _harmony_role(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<|start|>assistant to=functions.{name}<|channel|>commentary json"
+        f"<|message|>{compact_json(args)}<|call|>"
+        for name, args in calls
+    )
+
+
+def _harmony_without_start(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f" to=functions.{name}<|channel|>commentary<|constrain|>json<|message|>{compact_json(args)}"
+        for name, args in calls
+    )
+
+
+def _granite(calls: Sequence[Call]) -> str:
+    return f"<|tool_call|>[{', '.join(_record(call) for call in calls)}]"
+
+
+def _phi(calls: Sequence[Call]) -> str:
+    return f"{_granite(calls)}<|/tool_call|>"
+
+
+def _command_r7b(calls: Sequence[Call]) -> str:
+    actions = [
+        {"tool_call_id": str(index), "tool_name": name, "parameters": args}
+        for index, (name, args) in enumerate(calls)
+    ]
+    return f"<|START_ACTION|>{json.dumps(actions, indent=4)}<|END_ACTION|>"
+
+
+def _command_r(calls: Sequence[Call]) -> str:
+    actions = [{"tool_name": name, "parameters": args} for name, args in calls]
+    return f"Action: ```json\n{json.dumps(actions, indent=4)}```"
+
+
+def _glm(calls: Sequence[Call]) -> str:
+    def pairs(arguments: dict[str, Any]) -> str:
+        return "".join(
+            f"<arg_key>{key}</arg_key>\n<arg_value>{_parameter(value)}</arg_value>\n"
+            for key, value in arguments.items()
+        )
+
+    return "\n".join(f"<tool_call>{name}\n{pairs(args)}</tool_call>" for name, args in calls)
+
+
+def _invoke(call: Call) -> str:
+    parameters = "".join(
+        f'<parameter name="{key}">\n{_parameter(value)}\n</parameter>\n'
+        for key, value in call[1].items()
+    )
+    return f'<invoke name="{call[0]}">\n{parameters}</invoke>'
+
+
+def _invokes(calls: Sequence[Call]) -> str:
+    return "\n".join(_invoke(call) for call in calls)
+
+
+def _function_calls(calls: Sequence[Call]) -> str:
+    return f"<function_calls>\n{_invokes(calls)}\n</function_calls>"
+
+
+def _minimax(calls: Sequence[Call]) -> str:
+    return f"<minimax:tool_call>\n{_invokes(calls)}\n</minimax:tool_call>"
+
+
+def _function_json(calls: Sequence[Call]) -> str:
+    return "".join(f"<function={name}>{compact_json(args)}</function>" for name, args in calls)
+
+
 def _tagged_fence(calls: Sequence[Call]) -> str:
     return "```tool_call\n" + "\n".join(_record(call) for call in calls) + "\n```"
 
@@ -134,7 +301,7 @@ def _markup_alone(calls: Sequence[Call]) -> str:
     return "\n".join(_function(call) for call in calls)
 
 
-_DRAFT = re.compile(r"</think>.*<(tool_call>|function=)", re.DOTALL)
+_DRAFT = re.compile(r"</think>.*<(tool_call>|function=|invoke name=)", re.DOTALL)
 
 
 def can_render(rendering: str, calls: Sequence[Call]) -> bool:
@@ -153,12 +320,46 @@ MARKED: dict[str, Rendering] = {
     "qwen markup": _markup,
     "mistral list": _mistral_list,
     "mistral named": _mistral_named,
+    "mistral without args": _mistral_without_args,
     "llama": _llama,
+    "llama method": _llama_method,
+    "llama 4": _llama4,
+    "deepseek v3": _deepseek_v3,
+    "deepseek v3.1": _deepseek_v31,
+    "deepseek v3.2 markup": _deepseek_v32,
+    "kimi": _kimi,
+    "harmony": _harmony,
+    "harmony, role": _harmony_role,
+    "harmony without start": _harmony_without_start,
+    "granite": _granite,
+    "phi": _phi,
+    "command r7b": _command_r7b,
+    "glm markup": _glm,
+    "function calls markup": _function_calls,
+    "minimax markup": _minimax,
 }
+LAST_TO_CUT = {
+    "qwen markup": "</function>",
+    "glm markup": "</tool_call>",
+    "deepseek v3.2 markup": "</｜DSML｜invoke>",
+    "function calls markup": "</invoke>",
+    "minimax markup": "</invoke>",
+    "llama method": ")",
+    "llama 4": ")",
+}
+"""What a call must not be read without; "}" for the rest."""
 TAGGED_FENCE: dict[str, Rendering] = {"tagged fence": _tagged_fence}
-WHOLE_REPLY: dict[str, Rendering] = {"bare": _bare, "bare list": _bare_list}
+WHOLE_REPLY: dict[str, Rendering] = {
+    "bare": _bare,
+    "bare list": _bare_list,
+    "python list": _python_list,
+    "python lines": _python_lines,
+}
 UNMARKED: dict[str, Rendering] = {
     "json fence": _json_fence,
     "untagged fence": _untagged_fence,
     "markup alone": _markup_alone,
+    "function json": _function_json,
+    "invoke markup alone": _invokes,
+    "command r": _command_r,
 }
