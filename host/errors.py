@@ -9,6 +9,7 @@
     │   ├── ContextOverflow     the request does not fit the model's window
     │   ├── EndpointRefused     answered, and said no (4xx, or an error without a status)
     │   ├── EndpointUnavailable unreachable, busy or broken (connection, 408, 409, 429, 5xx)
+    │   ├── EngineFailed        the engine that serves a model's file here ended
     │   └── StreamBroken        the answer stopped before its end
     └── RunError                a run ended early; ``run`` holds what it had done
         ├── RunStopped          a limit or a person stopped it
@@ -204,7 +205,8 @@ class EndpointUnavailable(WireError):
 
     Attributes:
         attempts: how many times the request was sent.
-        status: the last HTTP status, or None when no connection came about.
+        status: the last HTTP status, or the code of an error inside an answer; None when no
+            connection came about.
         detail: what was said last, secrets redacted.
         retry_after_seconds: what the endpoint asked us to wait, if it did.
     """
@@ -221,9 +223,28 @@ class EndpointUnavailable(WireError):
         self.status = status
         self.detail = detail
         self.retry_after_seconds = retry_after_seconds
-        what = f"answered HTTP {status}" if status else "could not be reached"
+        # Not every status is an HTTP one: an answer that began well may break off with a code.
+        what = f"failed with status {status}" if status else "could not be reached"
         tries = f" after {attempts} attempts" if attempts > 1 else ""
         super().__init__(f"the endpoint {what}{tries}" + (f": {detail}" if detail else ""))
+
+
+class EngineFailed(WireError):
+    """The engine that serves a model's file on this machine could not start, or ended.
+
+    Attributes:
+        file: the file's name.
+        exit_code: how its process ended, negative for a signal; None if it did not.
+        detail: the last it logged.
+    """
+
+    def __init__(
+        self, file: str, reason: str, *, exit_code: int | None = None, detail: str = ""
+    ) -> None:
+        self.file = file
+        self.exit_code = exit_code
+        self.detail = detail
+        super().__init__(f"the engine that serves {file} {reason}")
 
 
 class StreamBroken(WireError):

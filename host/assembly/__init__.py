@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from host.assembly.active_run import ActiveRun
     from host.assembly.fleet_settings import pool_settings
     from host.assembly.host import DEFAULT_SYSTEM_PROMPT, Host
+    from host.assembly.local_engine import LocalEngine
     from host.assembly.opening import open_host
     from host.assembly.settling import StatusChanges, wait_until_settled
     from host.assembly.subscribers import Subscriber
@@ -23,6 +24,7 @@ __all__ = [
     "DEFAULT_SYSTEM_PROMPT",
     "ActiveRun",
     "Host",
+    "LocalEngine",
     "StatusChanges",
     "Subscriber",
     "open_host",
@@ -34,6 +36,7 @@ _HOMES = {
     "DEFAULT_SYSTEM_PROMPT": "host.assembly.host",
     "ActiveRun": "host.assembly.active_run",
     "Host": "host.assembly.host",
+    "LocalEngine": "host.assembly.local_engine",
     "StatusChanges": "host.assembly.settling",
     "Subscriber": "host.assembly.subscribers",
     "open_host": "host.assembly.opening",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
+from host.assembly.local_engine import LocalEngine
 from host.config import AgentSettings, EndpointChoice, endpoint_settings
+from host.errors import EndpointUnavailable, StreamBroken
 from host.records import Message, ToolDefinition, Turn
 from host.wire import EndpointModel, Endpoints, ModelParams, RetryPolicy
 
@@ -15,17 +18,23 @@ TextListener = Callable[[str], None]
 class ConfiguredModel:
     """A model that learns its context window before its first turn, not before the run begins.
 
-    So a stop or a deadline of the run also ends the wait for an endpoint that is slow to say.
+    So a stop or a deadline of the run also ends the wait for an endpoint that is slow to say, or
+    for an engine that is still loading.
 
     Args:
-        model: its name; the choice's own may be None.
+        source: the endpoint, or the engine that is to be one.
+        model: its name; the endpoint's own may be None.
     """
 
     def __init__(
-        self, endpoints: Endpoints, choice: EndpointChoice, model: str, agent: AgentSettings
+        self,
+        endpoints: Endpoints,
+        source: EndpointChoice | LocalEngine,
+        model: str,
+        agent: AgentSettings,
     ) -> None:
         self._endpoints = endpoints
-        self._settings = endpoint_settings(choice, agent)
+        self._source = source
         self._name = model
         self._agent = agent
         self._model: EndpointModel | None = None
@@ -45,15 +54,15 @@ class ConfiguredModel:
         Raises:
             WireError: the endpoint failed, and nothing more could be tried.
         """
-        model = await self._ready()
-        return await model.turn(
-            messages,
-            tools,
-            response_schema=response_schema,
-            on_thinking=on_thinking,
-            on_output=on_output,
-            on_notice=on_notice,
-        )
+        async with self._asked() as model:
+            return await model.turn(
+                messages,
+                tools,
+                response_schema=response_schema,
+                on_thinking=on_thinking,
+                on_output=on_output,
+                on_notice=on_notice,
+            )
 
     async def ask_json(self, system: str, user: str, schema: Mapping[str, Any]) -> object | None:
         """Asks beside the run for JSON of a shape (`EndpointModel.ask_json`).
@@ -61,17 +70,30 @@ class ConfiguredModel:
         Raises:
             WireError: the endpoint failed.
         """
-        return await (await self._ready()).ask_json(system, user, schema)
+        async with self._asked() as model:
+            return await model.ask_json(system, user, schema)
+
+    @asynccontextmanager
+    async def _asked(self) -> AsyncIterator[EndpointModel]:
+        """The model, for one request; an engine that is dead is told as that."""
+        try:
+            yield await self._ready()
+        except (EndpointUnavailable, StreamBroken) as error:
+            death = await self._source.death() if isinstance(self._source, LocalEngine) else None
+            if death is None:
+                raise
+            raise death from error
 
     async def _ready(self) -> EndpointModel:
         if self._model is None:
-            agent = self._agent
-            window = await self._endpoints.context_limit(
-                self._settings, self._name, agent.context_length
-            )
+            agent, choice, stated = self._agent, self._source, self._agent.context_length
+            if isinstance(choice, LocalEngine):
+                choice, stated = await choice.ready(), 0  # it knows what it was told to serve
+            settings = endpoint_settings(choice, agent)
+            window = await self._endpoints.context_limit(settings, self._name, stated)
             self._model = EndpointModel(
                 self._endpoints,
-                self._settings,
+                settings,
                 ModelParams(
                     model=self._name,
                     max_tokens=agent.max_tokens,

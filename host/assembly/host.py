@@ -15,7 +15,8 @@ from anyio.abc import TaskGroup
 from host.assembly.active_run import ActiveRun, RunStart
 from host.assembly.background import HOOK_GRACE_SECONDS
 from host.assembly.configured_model import ConfiguredModel
-from host.assembly.settling import wait_until_settled
+from host.assembly.local_engine import LocalEngine
+from host.assembly.settling import both, wait_until_settled
 from host.assembly.subscribers import Subscriber, tell
 from host.config import EndpointChoice, HostConfig
 from host.errors import ConfigError
@@ -49,7 +50,7 @@ class Host:
         pool: ServerPool,
         endpoints: Endpoints,
         events: EventBus,
-        endpoint: EndpointChoice | None,
+        endpoint: EndpointChoice | LocalEngine | None,
         subscribers: Sequence[Subscriber],
         group: TaskGroup,
     ) -> None:
@@ -63,8 +64,16 @@ class Host:
         self._runs: set[ActiveRun] = set()
 
     async def settle(self) -> None:
-        """Waits for the fleet as ``wait_until_settled`` does."""
-        await wait_until_settled(self.pool)
+        """Waits for the fleet as ``wait_until_settled`` does, and for a model's file to be loaded.
+
+        Raises:
+            ConfigError: the engine cannot load the file; told at once, as is the next.
+            EngineFailed: the engine ended.
+        """
+        if isinstance(self._endpoint, LocalEngine):
+            await both(self._endpoint.ready, partial(wait_until_settled, self.pool))
+        else:
+            await wait_until_settled(self.pool)
 
     def start(
         self,
@@ -174,7 +183,10 @@ class Host:
 
     def _model(self) -> ConfiguredModel:
         choice = self._endpoint
-        if choice is None or choice.model is None:
+        model = None
+        if choice is not None:
+            model = choice.name if isinstance(choice, LocalEngine) else choice.model
+        if choice is None or model is None:
             wanted = "no endpoint and model to ask; write agent.baseUrl and agent.model"
             raise ConfigError(self._config.source, [wanted])
-        return ConfiguredModel(self.endpoints, choice, choice.model, self._config.agent)
+        return ConfiguredModel(self.endpoints, choice, model, self._config.agent)

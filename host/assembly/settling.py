@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import anyio
 
+from host.errors import HostError
 from host.pool import ServerPool
 from host.records import PoolEvent
 
@@ -34,6 +37,31 @@ async def wait_until_settled(pool: ServerPool) -> None:
                 return
     finally:
         unsubscribe()
+
+
+async def both(
+    first: Callable[[], Awaitable[object]], second: Callable[[], Awaitable[None]]
+) -> None:
+    """Waits for two things side by side.
+
+    Raises:
+        HostError: the first failed; the second is not waited for any longer.
+    """
+    failure: HostError | None = None
+
+    async def watched() -> None:
+        nonlocal failure
+        try:
+            await first()
+        except HostError as error:
+            failure = error
+            group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(watched)
+        await second()
+    if failure is not None:
+        raise failure
 
 
 class StatusChanges:

@@ -15,7 +15,7 @@ from host.assembly import Host, open_host
 from host.cli.opening import connecting_line, endpoint_flags, missing_lines, text_or_stdin
 from host.cli.run_view import RunView
 from host.cli.screen import Screen
-from host.config import HostConfig, resolve_endpoint
+from host.config import HostConfig, resolve_model
 from host.errors import ConfigError, RunError
 from host.loop import RunControl
 from host.records import PoolEvent, Run, RunEvent, event_json
@@ -47,9 +47,10 @@ async def _ask(config: HostConfig, arguments: argparse.Namespace, question: str)
     elif arguments.quiet:
         view = _drop
     watched = WhileRead(view)
-    endpoint = await resolve_endpoint(config, endpoint_flags(arguments), on_notice=screen.notice)
+    tell = screen.notice
+    endpoint = await resolve_model(config, endpoint_flags(arguments), on_notice=tell)
     try:
-        async with open_host(config, watched, endpoint=endpoint) as host:
+        async with open_host(config, watched, endpoint=endpoint, on_notice=tell) as host:
             await start_together(host, config, screen)
             run = await ask_once(host, question, watched.control)
             if watched.is_deserted:
@@ -82,7 +83,7 @@ async def ask_once(host: Host, question: str, control: RunControl | None = None)
 
 
 async def start_together(host: Host, config: HostConfig, screen: Screen) -> None:
-    """Waits for the fleet and says what the run starts without."""
+    """Waits for the fleet and the model, and says what the run starts without."""
     if line := connecting_line(config):
         screen.notice(line)
     await host.settle()

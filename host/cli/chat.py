@@ -19,7 +19,7 @@ from host.cli.ask import report_end, start_together
 from host.cli.opening import endpoint_flags
 from host.cli.run_view import RunView
 from host.cli.screen import Screen
-from host.config import HostConfig, resolve_endpoint
+from host.config import HostConfig, resolve_model
 from host.errors import HostError, failed_run
 from host.loop import RunControl
 from host.records import Message, Run
@@ -34,10 +34,10 @@ def chat(config: HostConfig, arguments: argparse.Namespace) -> int:
     screen = Screen()
     with start_blocking_portal() as portal:
         endpoint = portal.call(
-            lambda: resolve_endpoint(config, endpoint_flags(arguments), on_notice=screen.notice)
+            lambda: resolve_model(config, endpoint_flags(arguments), on_notice=screen.notice)
         )
         opened = portal.wrap_async_context_manager(
-            open_host(config, RunView(screen), endpoint=endpoint)
+            open_host(config, RunView(screen), endpoint=endpoint, on_notice=screen.notice)
         )
         with opened as host:
             portal.call(start_together, host, config, screen)

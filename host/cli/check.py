@@ -5,17 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import TypeAlias
 
 import anyio
 
+from host.assembly import LocalEngine
 from host.cli.opening import connecting_line, endpoint_flags, open_pool, unset_remedy
 from host.cli.run_view import pool_line
 from host.cli.screen import Screen, counted
 from host.cli.servers import fleet_json, last_words, status
-from host.config import EndpointChoice, HostConfig, endpoint_settings, resolve_endpoint
-from host.errors import ConfigError, WireError
+from host.config import (
+    EndpointChoice,
+    HostConfig,
+    endpoint_settings,
+    named_file,
+    resolve_endpoint,
+)
+from host.errors import ConfigError, HostError, WireError
 from host.records import PoolEvent
 from host.wire import Endpoints
+
+Notice: TypeAlias = Callable[[str], None]
 
 
 def check(config: HostConfig, arguments: argparse.Namespace) -> int:
@@ -27,8 +38,14 @@ async def _check(config: HostConfig, arguments: argparse.Namespace) -> int:
     screen = Screen(quiet=arguments.json, all_to_stdout=not arguments.json)
     rows = len(config.rows) + len(config.unset)
     screen.notice(f"✓ {config.source}: {counted(rows, 'server')}", style="green")
-    well, fleet = await _check_servers(config, screen)
-    models = await _models(config, arguments, screen.notice)
+    async with AsyncExitStack() as opened:
+        engine = await _engine(config, arguments, screen.notice, opened)
+        well, fleet = await _check_servers(config, screen)
+        models = (
+            engine
+            if isinstance(engine, str)
+            else await _models(config, arguments, engine, screen.notice)
+        )
     problem = models if isinstance(models, str) else ""
     if problem:
         screen.warn(f"✗ endpoint: {problem}")
@@ -61,19 +78,47 @@ async def _check_servers(
     return well, fleet
 
 
+async def _engine(
+    config: HostConfig, arguments: argparse.Namespace, on_notice: Notice, opened: AsyncExitStack
+) -> LocalEngine | str | None:
+    """The engine that loads a model's file while the servers start, or what is wrong with it.
+
+    None where an endpoint is to be asked.
+    """
+    try:
+        file = named_file(config, endpoint_flags(arguments))
+        if file is None:
+            return None
+        tokens, secrets = config.agent.context_length, config.secret_env
+        engine = LocalEngine(file, context_tokens=tokens, secret_env=secrets, on_notice=on_notice)
+        return await opened.enter_async_context(engine)
+    except (ConfigError, WireError) as error:
+        return _told(error)
+
+
 async def _models(
-    config: HostConfig, arguments: argparse.Namespace, on_notice: Callable[[str], None]
+    config: HostConfig,
+    arguments: argparse.Namespace,
+    engine: LocalEngine | None,
+    on_notice: Notice,
 ) -> list[str] | str:
     """The endpoint's models, or what is wrong with it in a line."""
     try:
-        choice = await resolve_endpoint(config, endpoint_flags(arguments), on_notice=on_notice)
+        if engine is None:
+            choice = await resolve_endpoint(config, endpoint_flags(arguments), on_notice=on_notice)
+        else:
+            choice = await engine.ready()
         models = await _listed(config, choice)
     except (ConfigError, WireError) as error:
-        return str(error).removeprefix("endpoint: ")
+        return _told(error)
     if choice.model not in models:
         return f"{choice.shown_url} does not list {choice.model}; it has {', '.join(models)}"
     on_notice(f"✓ endpoint {choice.shown_url} ({choice.origin}): {choice.model}")
     return models
+
+
+def _told(error: HostError) -> str:
+    return str(error).removeprefix("endpoint: ")
 
 
 async def _listed(config: HostConfig, choice: EndpointChoice) -> list[str]:

@@ -21,7 +21,7 @@ from host.cli.ask import ask_once, report_end
 from host.cli.opening import endpoint_flags
 from host.cli.run_view import RunView, receipt_lines
 from host.cli.screen import Screen
-from host.config import AgentSettings, EndpointChoice, HostConfig, resolve_endpoint
+from host.config import AgentSettings, EndpointChoice, HostConfig, ModelFile, resolve_model
 from host.errors import ConfigError, RunError
 from host.pool import ServerRow, StdioServerRow
 from host.receipt import receipt
@@ -72,23 +72,31 @@ class RecordedEndpoint(Protocol):
 
 def demo(arguments: argparse.Namespace) -> int:
     """Runs the demo; 1 when the run stops early or does not follow its recording."""
-    if arguments.base_url is None:
+    if not _is_live(arguments):
         for flag in ("model", "api_key", "question"):
             if getattr(arguments, flag):
                 name = flag.replace("_", "-")
-                raise ConfigError(f"--{name}", ["needs --base-url: without one a recording plays"])
+                problem = "needs --base-url or --gguf: without one a recording plays"
+                raise ConfigError(f"--{name}", [problem])
     return anyio.run(_demo, arguments)
+
+
+def _is_live(arguments: argparse.Namespace) -> bool:
+    return arguments.base_url is not None or arguments.gguf is not None
 
 
 async def _demo(arguments: argparse.Namespace) -> int:
     screen = Screen(all_to_stdout=True)
-    if arguments.base_url is None:
+    if not _is_live(arguments):
         async with recorded_endpoint() as recorded:
             return await _play_recording(recorded, screen)
-    endpoint = await resolve_endpoint(
+    endpoint = await resolve_model(
         HostConfig(), endpoint_flags(arguments), on_notice=screen.notice, env={}
     )
-    screen.notice(f"The model is {endpoint.model} at {endpoint.shown_url}.")
+    if isinstance(endpoint, ModelFile):
+        screen.notice(f"The model is {endpoint.name} in {endpoint.path}.")
+    else:
+        screen.notice(f"The model is {endpoint.model} at {endpoint.shown_url}.")
     return await _play(arguments.question or QUESTION, endpoint, AgentSettings(), screen)
 
 
@@ -113,12 +121,13 @@ async def _play_recording(recorded: RecordedEndpoint, screen: Screen) -> int:
 
 
 async def _play(
-    question: str, endpoint: EndpointChoice, settings: AgentSettings, screen: Screen
+    question: str, endpoint: EndpointChoice | ModelFile, settings: AgentSettings, screen: Screen
 ) -> int:
     agent = settings.model_copy(update=MODEL_PARAMS)
     with tempfile.TemporaryDirectory(prefix="agent-host-demo-") as folder:
         config = HostConfig(source="the demo", rows=demo_rows(Path(folder)), agent=agent)
-        async with open_host(config, DemoView(screen), endpoint=endpoint) as host:
+        opened = open_host(config, DemoView(screen), endpoint=endpoint, on_notice=screen.notice)
+        async with opened as host:
             await _prepare(host, screen)
             screen.write(f"\nQuestion: {question}\n", style="bold")
             try:

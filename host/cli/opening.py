@@ -11,16 +11,25 @@ from host.assembly import pool_settings, wait_until_settled
 from host.catalogue import advice
 from host.cli.screen import Screen, counted
 from host.config import EndpointWish, HostConfig
-from host.errors import PoolError
+from host.errors import ConfigError, PoolError
 from host.pool import ServerPool, could_own
 from host.records import PoolEvent
 from host.text.terminal_text import one_line
 
 
 def endpoint_flags(arguments: argparse.Namespace) -> EndpointWish:
-    """What the endpoint flags of a command say."""
+    """What the endpoint flags of a command say.
+
+    Raises:
+        ConfigError: they contradict each other.
+    """
+    if arguments.gguf is not None and arguments.api_key is not None:
+        raise ConfigError("--api-key", ["goes with --base-url; a file that --gguf serves has none"])
     return EndpointWish(
-        base_url=arguments.base_url, api_key=arguments.api_key, model=arguments.model
+        base_url=arguments.base_url,
+        api_key=arguments.api_key,
+        model=arguments.model,
+        gguf=arguments.gguf,
     )
 
 

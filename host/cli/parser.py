@@ -55,8 +55,12 @@ def _add_config(parser: argparse.ArgumentParser, *, default: str | None) -> None
 
 def _add_endpoint(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("endpoint")
-    group.add_argument(
+    place = group.add_mutually_exclusive_group()
+    place.add_argument(
         "--base-url", type=web_address, metavar="URL", help="an OpenAI-compatible endpoint, …/v1"
+    )
+    place.add_argument(
+        "--gguf", metavar="FILE", help="a model's file, served here by xllamacpp (extra: local)"
     )
     group.add_argument("--model", metavar="NAME", help="the model to ask")
     group.add_argument("--api-key", metavar="KEY", help="its key (better: OPENAI_API_KEY)")
@@ -74,7 +78,9 @@ def _add_demo(commands: Commands[argparse.ArgumentParser]) -> None:
         config=False,
     )
     _add_endpoint(parser)
-    parser.add_argument("--question", metavar="TEXT", help="your own question (needs --base-url)")
+    parser.add_argument(
+        "--question", metavar="TEXT", help="your own question (needs --base-url or --gguf)"
+    )
 
 
 def _add_ask(commands: Commands[argparse.ArgumentParser]) -> None:

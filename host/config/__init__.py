@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from host.config.agent_settings import AgentSettings
     from host.config.endpoint_choice import EndpointChoice, EndpointWish
     from host.config.endpoint_resolution import (
-        configured_endpoint,
+        configured_model,
         endpoint_settings,
+        named_file,
         resolve_endpoint,
+        resolve_model,
     )
     from host.config.host_config import HostConfig
+    from host.config.model_file import ModelFile
     from host.config.servers_file import find_servers_file, load_config
 
 __all__ = [
@@ -25,11 +28,14 @@ __all__ = [
     "EndpointChoice",
     "EndpointWish",
     "HostConfig",
-    "configured_endpoint",
+    "ModelFile",
+    "configured_model",
     "endpoint_settings",
     "find_servers_file",
     "load_config",
+    "named_file",
     "resolve_endpoint",
+    "resolve_model",
 ]
 
 _HOMES = {
@@ -37,11 +43,14 @@ _HOMES = {
     "EndpointChoice": "host.config.endpoint_choice",
     "EndpointWish": "host.config.endpoint_choice",
     "HostConfig": "host.config.host_config",
-    "configured_endpoint": "host.config.endpoint_resolution",
+    "ModelFile": "host.config.model_file",
+    "configured_model": "host.config.endpoint_resolution",
     "endpoint_settings": "host.config.endpoint_resolution",
     "find_servers_file": "host.config.servers_file",
     "load_config": "host.config.servers_file",
+    "named_file": "host.config.endpoint_resolution",
     "resolve_endpoint": "host.config.endpoint_resolution",
+    "resolve_model": "host.config.endpoint_resolution",
 }
 """Where each name lives."""
 

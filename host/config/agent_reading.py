@@ -12,7 +12,7 @@ from host.config.agent_settings import AgentSettings
 from host.pool.row_validation import nearest_name
 from host.pool.variables import expand_variables, variable_names
 
-EXPANDED_FIELDS = ("baseUrl", "apiKey", "model")
+EXPANDED_FIELDS = ("baseUrl", "apiKey", "model", "gguf")
 
 FIELDS = tuple(to_camel(name) for name in AgentSettings.model_fields)
 
@@ -60,7 +60,9 @@ def read_agent(
         settings = AgentSettings.model_validate(fields, by_alias=True, by_name=False)
     except ValidationError as error:
         return AgentSettings(), secrets, tuple(unset), _problems(error)
-    return settings, secrets, tuple(unset), []
+    both = settings.gguf is not None and settings.base_url is not None
+    problems = ["agent.gguf and agent.baseUrl exclude each other; keep one"] if both else []
+    return settings, secrets, tuple(unset), problems
 
 
 def _problems(error: ValidationError) -> list[str]:

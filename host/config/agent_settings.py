@@ -13,11 +13,13 @@ class AgentSettings(BaseModel):
 
     Attributes:
         base_url, api_key, model: the endpoint; None leaves it to flags and environment.
+        gguf: a model's file to serve here, in place of ``base_url``; relative to the servers file.
         max_tokens: ceiling of one reply; 0 sends none.
         request_timeout_seconds: longest silence in an answer; 0 waits for ever.
         first_token_seconds: longest wait for the first token; None: five times the above.
         loading_timeout_seconds: patience with a model that is still being loaded.
-        context_length: the model's window in tokens; 0 asks the endpoint.
+        context_length: the model's window in tokens; 0 asks the endpoint. A model's file is
+            served with it; 0 takes what the model was trained for and the memory holds.
         discovery: ``names`` (catalogue and load_tools) or ``eager`` (every schema, always).
         max_tool_iterations: requests whose tools run.
         deadline_seconds: for one question; None for no limit.
@@ -31,6 +33,7 @@ class AgentSettings(BaseModel):
     base_url: str | None = Field(None, pattern=r"^https?://\S+$")
     api_key: str | None = Field(None, repr=False)
     model: str | None = Field(None, min_length=1)
+    gguf: str | None = Field(None, min_length=1)
     max_tokens: int = Field(0, ge=0)
     temperature: float | None = Field(None, ge=0)
     reasoning_effort: str | None = None

@@ -13,11 +13,30 @@ OPENAI_BASE_URL = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointWish:
-    """What one place (flags, file, environment) says about the endpoint; None for nothing."""
+    """What one place (flags, file, environment) says about the endpoint; None for nothing.
+
+    Attributes:
+        gguf: the path of a model's file, to be served here instead of asking an address.
+    """
 
     base_url: str | None = None
     api_key: str | None = None
     model: str | None = None
+    gguf: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileWish:
+    """A model's file that is to be served here.
+
+    Attributes:
+        name: what to call the model; None for the file's own name.
+        origin: where the path comes from, in words for a person.
+    """
+
+    path: str
+    name: str | None
+    origin: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +86,21 @@ def choose_endpoint(
     for wish, origin in places:
         chosen = _overridden(chosen, wish, origin)
     return chosen
+
+
+def choose_file(*, flags: EndpointWish, file: EndpointWish, source: str) -> FileWish | None:
+    """The model's file to serve, or None when an address is to be asked.
+
+    What the flags say overrides what the servers file says, be it a path or an address.
+
+    Args:
+        source: the servers file's own path.
+    """
+    if flags.gguf is not None:
+        return FileWish(path=flags.gguf, name=flags.model, origin="--gguf")
+    if file.gguf is None or flags.base_url is not None:
+        return None
+    return FileWish(path=file.gguf, name=flags.model or file.model, origin=f"{source}: agent.gguf")
 
 
 def _overridden(

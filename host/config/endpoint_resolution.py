@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from host.config.agent_settings import AgentSettings
 from host.config.endpoint_choice import (
     EndpointChoice,
     EndpointWish,
     choose_endpoint,
+    choose_file,
     environment_wish,
 )
 from host.config.host_config import HostConfig
 from host.config.local_endpoints import LOCAL_SERVERS, LocalEndpoint, find_local_endpoints
+from host.config.model_file import ModelFile, read_model_file
 from host.errors import ConfigError, EndpointRefused
 from host.wire import NO_KEY, Endpoints, EndpointSettings
 
@@ -25,8 +28,38 @@ KEY_STATUSES = (401, 403)
 HOW_TO_NAME_ONE = (
     "none was named and no local model server answered; give --base-url and --model, "
     "set OPENAI_BASE_URL and OPENAI_MODEL, or write agent.baseUrl and agent.model "
-    "in the servers file"
+    "in the servers file; --gguf serves a model's file without any server"
 )
+
+
+async def resolve_model(
+    config: HostConfig,
+    flags: EndpointWish,
+    *,
+    on_notice: Callable[[str], None],
+    env: Mapping[str, str] = os.environ,
+) -> EndpointChoice | ModelFile:
+    """Chooses a model's file to serve, where one is named, or an endpoint (`resolve_endpoint`).
+
+    Raises:
+        ConfigError: the file is no model's, or there is no endpoint; says what to write.
+        WireError: no model was named and the endpoint could not be asked for one.
+    """
+    file = named_file(config, flags)
+    if file is not None:
+        return file
+    return await resolve_endpoint(config, flags, on_notice=on_notice, env=env)
+
+
+def named_file(config: HostConfig, flags: EndpointWish) -> ModelFile | None:
+    """The model's file that flags or servers file name; None when they name none.
+
+    Raises:
+        ConfigError: it is no model's.
+    """
+    _refuse_unset(config, flags)
+    wanted = choose_file(flags=flags, file=_file_wish(config), source=config.source)
+    return None if wanted is None else read_model_file(wanted)
 
 
 async def resolve_endpoint(
@@ -46,9 +79,7 @@ async def resolve_endpoint(
         ConfigError: there is no endpoint, or its model cannot be told; says what to write.
         WireError: no model was named and the endpoint could not be asked for one.
     """
-    if config.unset_agent and flags.base_url is None:
-        names = ", ".join(config.unset_agent)
-        raise ConfigError(config.source, [f"agent: {names} is not set; set it or write a default"])
+    _refuse_unset(config, flags)
     choice = choose_endpoint(
         flags=flags, file=_file_wish(config), environment=environment_wish(env)
     )
@@ -61,16 +92,36 @@ async def resolve_endpoint(
     return choice
 
 
-def configured_endpoint(config: HostConfig, *, env: Mapping[str, str]) -> EndpointChoice | None:
-    """The endpoint of the file or the environment, without looking around; None for none."""
+def configured_model(
+    config: HostConfig, *, env: Mapping[str, str]
+) -> EndpointChoice | ModelFile | None:
+    """What the file or the environment names, without looking around; None for nothing.
+
+    Raises:
+        ConfigError: the model's file that is named is none.
+    """
+    wanted = choose_file(flags=EndpointWish(), file=_file_wish(config), source=config.source)
+    if wanted is not None:
+        return read_model_file(wanted)
     return choose_endpoint(
         flags=EndpointWish(), file=_file_wish(config), environment=environment_wish(env)
     )
 
 
+def _refuse_unset(config: HostConfig, flags: EndpointWish) -> None:
+    if config.unset_agent and flags.base_url is None and flags.gguf is None:
+        names = ", ".join(config.unset_agent)
+        raise ConfigError(config.source, [f"agent: {names} is not set; set it or write a default"])
+
+
 def _file_wish(config: HostConfig) -> EndpointWish:
     agent = config.agent
-    return EndpointWish(base_url=agent.base_url, api_key=agent.api_key, model=agent.model)
+    gguf = None
+    if agent.gguf is not None:
+        gguf = str(Path(config.source).parent / Path(agent.gguf).expanduser())
+    return EndpointWish(
+        base_url=agent.base_url, api_key=agent.api_key, model=agent.model, gguf=gguf
+    )
 
 
 def _first_found(

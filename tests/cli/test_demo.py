@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from host.cli import demo
 from host.cli.demo import MEMORY, QUESTION
+from host.pool import ServerRow
 from tests.cli.conftest import CommandLine
 from tests.fakes.command_line import calling
 from tests.fakes.endpoint import answer, refused
@@ -43,9 +47,15 @@ def test_the_demo_shows_the_fleet_the_hooks_the_calls_the_answer_and_the_bill(
 
 
 def test_a_run_that_an_error_ends_has_its_receipt_before_the_error(
-    agent_host: CommandLine,
+    agent_host: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = (calling("load_tools", names=["units__convert_unit"]), refused(401, "no such key"))
+    whole_fleet = demo.demo_rows
+
+    def notes_alone(folder: Path) -> tuple[ServerRow, ...]:
+        return tuple(row for row in whole_fleet(folder) if row.id == "notes")
+
+    monkeypatch.setattr(demo, "demo_rows", notes_alone)
+    script = (calling("load_tools", names=["notes__add_note"]), refused(401, "no such key"))
     with HttpEndpoint(*script) as endpoint:
         ended = agent_host("demo", "--base-url", endpoint.base_url, "--model", "mine")
     assert ended.status == 1
@@ -58,4 +68,7 @@ def test_a_run_that_an_error_ends_has_its_receipt_before_the_error(
 def test_what_needs_an_endpoint_of_ones_own_says_so(flag: str, agent_host: CommandLine) -> None:
     ended = agent_host("demo", flag, "x")
     assert (ended.status, ended.out) == (2, "")
-    assert ended.err == f"agent-host: {flag}: needs --base-url: without one a recording plays\n"
+    assert (
+        ended.err
+        == f"agent-host: {flag}: needs --base-url or --gguf: without one a recording plays\n"
+    )

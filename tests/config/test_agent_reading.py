@@ -14,6 +14,7 @@ GOOD: dict[str, Any] = {
     "baseUrl": "http://h/v1",
     "apiKey": "k",
     "model": "m",
+    "gguf": "m.gguf",
     "maxTokens": 5,
     "temperature": 0.5,
     "reasoningEffort": "low",
@@ -34,6 +35,7 @@ BAD: dict[str, Any] = {
     "baseUrl": "localhost:8080",
     "apiKey": 3,
     "model": "",
+    "gguf": "",
     "maxTokens": True,
     "temperature": "hot",
     "reasoningEffort": 1,
@@ -60,7 +62,11 @@ def test_the_examples_cover_every_field() -> None:
 def test_exactly_the_bad_fields_are_named(good: set[str], bad: set[str]) -> None:
     written = {name: GOOD[name] for name in good} | {name: BAD[name] for name in bad}
     _, _, _, problems = read_agent(written, {})
-    assert {problem.split()[0] for problem in problems} == {f"agent.{name}" for name in bad}
+    named = {problem.split()[0] for problem in problems}
+    if not bad and {"gguf", "baseUrl"} <= good:
+        assert problems == ["agent.gguf and agent.baseUrl exclude each other; keep one"]
+    else:
+        assert named == {f"agent.{name}" for name in bad}
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from host.config.endpoint_choice import (
     OPENAI_BASE_URL,
     EndpointWish,
+    FileWish,
     choose_endpoint,
+    choose_file,
     environment_wish,
 )
 from host.wire.settings import NO_KEY
@@ -46,6 +48,30 @@ def test_a_key_is_sent_only_to_the_address_it_was_given_for(
         assert chosen.api_key == "flag-key"
     if flags.model:
         assert chosen.model == flags.model
+
+
+places = st.none() | st.sampled_from(["a.gguf", "b.gguf"])
+
+
+@given(addresses, places, models, addresses, places, models)
+def test_a_file_is_served_unless_something_nearer_names_an_address(
+    flag_url: str | None,
+    flag_path: str | None,
+    flag_model: str | None,
+    file_url: str | None,
+    file_path: str | None,
+    file_model: str | None,
+) -> None:
+    flags = EndpointWish(base_url=flag_url, gguf=flag_path, model=flag_model)
+    file = EndpointWish(base_url=file_url, gguf=file_path, model=file_model)
+    chosen = choose_file(flags=flags, file=file, source="s.json")
+    if flag_path:
+        assert chosen == FileWish(path=flag_path, name=flag_model, origin="--gguf")
+    elif flag_url or not file_path:
+        assert chosen is None
+    else:
+        name = flag_model or file_model
+        assert chosen == FileWish(path=file_path, name=name, origin="s.json: agent.gguf")
 
 
 def test_the_environment_alone_is_enough() -> None:

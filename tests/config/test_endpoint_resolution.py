@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from host.config import AgentSettings, EndpointWish, HostConfig, resolve_endpoint
+from host.config import (
+    AgentSettings,
+    EndpointChoice,
+    EndpointWish,
+    HostConfig,
+    ModelFile,
+    configured_model,
+    resolve_endpoint,
+    resolve_model,
+)
 from host.config.local_endpoints import find_local_endpoints
 from host.errors import ConfigError, EndpointRefused, EndpointUnavailable
 from host.wire import NO_KEY, Endpoints
 from tests.fakes.endpoint import Mute, Reply, as_json, refused, streamed
+from tests.fakes.gguf import write_model
 from tests.fakes.loopback_endpoint import LoopbackEndpoint
 
 NOTHING = EndpointWish()
@@ -116,3 +127,37 @@ async def test_an_unset_address_is_named_before_anybody_else_is_asked() -> None:
     config = HostConfig(source="s.json", unset_agent=("MY_URL",))
     with pytest.raises(ConfigError, match="MY_URL is not set"):
         await resolved(NOTHING, config=config, env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+
+
+async def model_of(config: HostConfig, flags: EndpointWish) -> EndpointChoice | ModelFile:
+    return await resolve_model(config, flags, on_notice=lambda _: None, env={})
+
+
+async def test_a_model_s_file_lies_beside_the_servers_file_that_names_it(tmp_path: Path) -> None:
+    path = write_model(tmp_path)
+    agent = AgentSettings(gguf=path.name, model="mine")
+    config = HostConfig(source=str(tmp_path / "servers.json"), agent=agent)
+    found = await model_of(config, NOTHING)
+    assert isinstance(found, ModelFile)
+    assert (found.path, found.name) == (path, "mine")
+    assert found == configured_model(config, env={"OPENAI_BASE_URL": "http://h/v1"})
+
+
+async def test_an_address_or_a_file_in_the_flags_comes_before_both_in_the_file(
+    tmp_path: Path,
+) -> None:
+    path = write_model(tmp_path)
+    address = EndpointWish(base_url="http://127.0.0.1:9/v1", model="m")
+    found = await model_of(HostConfig(agent=AgentSettings(gguf="none.gguf")), address)
+    assert isinstance(found, EndpointChoice)
+    assert found.base_url == address.base_url
+    config = HostConfig(agent=AgentSettings(base_url="http://h/v1", model="other"))
+    found = await model_of(config, EndpointWish(gguf=str(path)))
+    assert isinstance(found, ModelFile)
+    assert (found.path, found.name) == (path, "tiny")
+
+
+async def test_an_unset_variable_of_a_file_s_path_is_named() -> None:
+    config = HostConfig(source="s.json", unset_agent=("MODELS",))
+    with pytest.raises(ConfigError, match="MODELS is not set"):
+        await model_of(config, NOTHING)
