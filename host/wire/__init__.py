@@ -1,5 +1,18 @@
 """An OpenAI-compatible endpoint: everything between a request and a turn; usable alone.
 
+    import anyio
+    from host.wire import EndpointModel, Endpoints, EndpointSettings, ModelParams
+
+    async def main() -> None:
+        here = EndpointSettings(base_url="http://localhost:8080/v1")
+        question = [{"role": "user", "content": "Say hello."}]
+        async with Endpoints() as endpoints:
+            model = EndpointModel(endpoints, here, ModelParams(model="local", max_tokens=200))
+            turn = await model.turn(question, tools=[], on_output=print)
+        print(turn.content, turn.usage.completion_tokens)
+
+    anyio.run(main)
+
 Names are loaded when they are first used, so that a question about settings does not pay for the
 openai SDK.
 """
@@ -18,6 +31,7 @@ if TYPE_CHECKING:
     from host.wire.calibration import Calibration
     from host.wire.capabilities import Capabilities, ModelCapabilities
     from host.wire.clients import Endpoints
+    from host.wire.continuation import continue_turn
     from host.wire.endpoint import run_turn
     from host.wire.listings import ListedModel
     from host.wire.model import EndpointModel
@@ -61,6 +75,7 @@ __all__ = [
     "build_body",
     "clean",
     "compact_count",
+    "continue_turn",
     "endpoint_id",
     "estimate_tokens",
     "is_grammar_error",
@@ -94,6 +109,7 @@ _HOMES = {
     "host.wire.calibration": ("Calibration",),
     "host.wire.capabilities": ("Capabilities", "ModelCapabilities"),
     "host.wire.clients": ("Endpoints",),
+    "host.wire.continuation": ("continue_turn",),
     "host.wire.endpoint": ("run_turn",),
     "host.wire.listings": ("ListedModel",),
     "host.wire.model": ("EndpointModel",),

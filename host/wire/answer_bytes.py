@@ -8,8 +8,9 @@ from types import TracebackType
 import anyio
 import httpx2
 
+from host.errors import StreamBroken
 from host.wire.failure import CONNECTION_FAILURES
-from host.wire.sse import SseDecoder
+from host.wire.sse import MAX_EVENT_BYTES, SseDecoder
 
 DRAIN_SECONDS = 0.1
 """How long the rest of a finished answer is waited for, to keep its connection usable."""
@@ -24,9 +25,14 @@ class AnswerDecoder:
 
     Endpoints that do not stream answer with a JSON object, wrong addresses with a page. Neither
     can begin an event, so the first visible byte decides; content types are often wrong.
+
+    Args:
+        max_bytes: the longest event, and the longest body that comes as a whole.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, max_bytes: int = MAX_EVENT_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._whole_bytes = 0
         self._head = b""
         self._events: SseDecoder | None = None
         self._whole: list[bytes] | None = None
@@ -38,17 +44,18 @@ class AnswerDecoder:
             StreamBroken: an event is longer than any answer.
         """
         if self._whole is not None:
-            self._whole.append(received)
+            self._hold(received)
             return []
         if self._events is not None:
             return self._events.feed(received)
         self._head += received
         visible = self._head.removeprefix(_BOM).lstrip(_WHITESPACE)
         if visible.startswith(_OPENS_WHOLE_BODY):
-            self._whole = [visible]
+            self._whole = []
+            self._hold(visible)
             return []
         if visible and not _BOM.startswith(visible):
-            self._events = SseDecoder()
+            self._events = SseDecoder(max_event_bytes=self._max_bytes)
             return self._events.feed(self._head)
         return []
 
@@ -57,6 +64,12 @@ class AnswerDecoder:
         if self._whole is not None:
             return [b"".join(self._whole).decode(errors="replace")]
         return self._events.finish() if self._events is not None else []
+
+    def _hold(self, received: bytes) -> None:
+        self._whole_bytes += len(received)
+        if self._whole is None or self._whole_bytes > self._max_bytes:
+            raise StreamBroken(f"the answer is longer than {self._max_bytes} bytes")
+        self._whole.append(received)
 
 
 class AnswerBytes:

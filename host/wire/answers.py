@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
-from host.text.json_text import parse_json_loosely
+from host.text.json_text import parse_json_loosely, parse_json_strict
 
 _FENCE = "```"
 _TAG = re.compile(r"[\w+.-]*", re.A)
+_OPENING = re.compile(r"[\[{]")
 _BULLET = re.compile(r"(?:-(?![-.\d])|\*(?!\*)|•|\d+[.)](?!\d))\s*", re.A)
 _QUOTES = "\"'`“”‘’„«»"
 
@@ -18,11 +20,19 @@ def parse_json(text: str) -> Any:
 
     The first fenced block that is tagged ``json`` or not at all counts, else the whole text; in
     it, everything from the first opening bracket to the last closing one, repaired where models
-    commonly slip (agent-core §11, §16).
+    commonly slip (agent-core §11, §16). A text that is JSON already is read as it is, and a block
+    that a fence within a string has cut short from the whole text (ours).
     """
+    with suppress(ValueError):
+        if isinstance(whole := parse_json_strict(text), dict | list):
+            return whole
     body = _fenced_json(text)
-    if body is None:
-        body = text
+    value = None if body is None else _value_in(body)
+    is_cut = body is None or (value is None and _OPENING.search(body) is not None)
+    return _value_in(text) if is_cut else value
+
+
+def _value_in(body: str) -> Any:
     start = min((at for at in (body.find("["), body.find("{")) if at >= 0), default=-1)
     end = max(body.rfind("]"), body.rfind("}"))
     if start < 0 or end < start:

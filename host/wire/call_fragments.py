@@ -36,9 +36,14 @@ class _Fragment:
 @dataclass(slots=True, kw_only=True)
 class _Call:
     index: int | None
+    arrival: int
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+
+    @property
+    def place(self) -> int:
+        return self.arrival if self.index is None else self.index
 
     def add(self, fragment: _Fragment) -> None:
         self.id = fragment.id or self.id
@@ -74,6 +79,8 @@ class CallFragments:
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
+        self._latest_at: dict[int, _Call] = {}
+        self._latest_with: dict[str, _Call] = {}
 
     def add(self, raw: Mapping[str, Any]) -> None:
         """Takes one entry of a delta's ``tool_calls``; an entry without content changes nothing."""
@@ -82,9 +89,13 @@ class CallFragments:
             return
         call = self._owner(fragment)
         if call is None or not call.is_continued_by(fragment):
-            call = _Call(index=fragment.index)
+            call = _Call(index=fragment.index, arrival=len(self._calls))
             self._calls.append(call)
+            if call.index is not None:
+                self._latest_at[call.index] = call
         call.add(fragment)
+        if fragment.id and self._latest_with.get(call.id, call).arrival <= call.arrival:
+            self._latest_with[call.id] = call
 
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls by index, then by arrival, with ids that no two share.
@@ -92,30 +103,24 @@ class CallFragments:
         A call without an id gets ``call_<index>``, or its place among the arrivals without one;
         so does a call whose id an earlier one has. No minted id is one that the server gave.
         """
-        placed = [
-            (call.index if call.index is not None else position, call)
-            for position, call in enumerate(self._calls)
-        ]
-        placed.sort(key=lambda entry: entry[0])
-        given = {call.id for call in self._calls}
+        minted = _MintedIds({call.id for call in self._calls})
         used: set[str] = set()
         calls = []
-        for place, call in placed:
+        for call in sorted(self._calls, key=lambda call: call.place):
             call_id = call.id
             if not call_id or call_id in used:
-                call_id = _minted(place, given | used)
+                call_id = minted.at(call.place)
             used.add(call_id)
             calls.append(_tool_call(call_id, call))
         return tuple(calls)
 
     def _owner(self, fragment: _Fragment) -> _Call | None:
         """The call a fragment points at: by index, else by id, else the last for bare arguments."""
-        latest = reversed(self._calls)
         if fragment.index is not None:
-            return next((call for call in latest if call.index == fragment.index), None)
+            return self._latest_at.get(fragment.index)
         if fragment.id:
-            return next((call for call in latest if call.id == fragment.id), None)
-        return None if fragment.name else next(latest, None)
+            return self._latest_with.get(fragment.id)
+        return None if fragment.name or not self._calls else self._calls[-1]
 
 
 def _tool_call(call_id: str, call: _Call) -> ToolCall:
@@ -126,12 +131,19 @@ def _tool_call(call_id: str, call: _Call) -> ToolCall:
     }
 
 
-def _minted(place: int, taken: set[str]) -> str:
-    minted, suffix = f"call_{place}", 1
-    while minted in taken:
-        suffix += 1
-        minted = f"call_{place}_{suffix}"
-    return minted
+class _MintedIds:
+    """Ids for calls without one; none is taken, and none is given twice."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
+        self._suffix_at: dict[int, int] = {}
+
+    def at(self, place: int) -> str:
+        while True:
+            suffix = self._suffix_at[place] = self._suffix_at.get(place, 0) + 1
+            minted = f"call_{place}" if suffix == 1 else f"call_{place}_{suffix}"
+            if minted not in self._taken:
+                return minted
 
 
 def _whole_number(value: object) -> int | None:

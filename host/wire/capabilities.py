@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from host.wire.efforts import next_effort
+
+if TYPE_CHECKING:
+    import anyio
+
+AcceptedForm = Literal["bare", "out"]
+"""How a tool is sent that is not taken as it is: with an empty object schema, or not at all."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,6 +32,10 @@ class ModelCapabilities:
         refused_fields: extra body fields it does not know.
         refused_efforts: effort values it turned down, lowercase.
         supported_efforts: the effort values it published; None when it never did.
+        tools: any tools at all.
+        refused_tools: what is sent instead of a tool, by the digest of its definition
+            (`host.wire.tool_forms`). Kept per model: behind one router each has its own checks.
+        isolating: set while a run is looking for the tools that are refused; others wait for it.
     """
 
     reasoning_effort: bool = True
@@ -37,6 +47,9 @@ class ModelCapabilities:
     refused_fields: set[str] = field(default_factory=set)
     refused_efforts: set[str] = field(default_factory=set)
     supported_efforts: tuple[str, ...] | None = None
+    tools: bool = True
+    refused_tools: dict[str, AcceptedForm] = field(default_factory=dict)
+    isolating: anyio.Event | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,6 +92,8 @@ def latch_state(capabilities: Capabilities, model: str | None = None) -> tuple[o
         len(refused.refused_fields),
         len(refused.refused_efforts),
         refused.supported_efforts,
+        refused.tools,
+        len(refused.refused_tools),
     )
 
 

@@ -62,9 +62,10 @@ class ClientPool:
         It retries nothing by itself; its time limit is ``request_timeout_seconds``, none for 0.
 
         Raises:
-            ConfigError: the base URL is not one.
+            ConfigError: the base URL is not one, or no header can hold the key.
         """
-        key = (settings.base_url, settings.api_key or NO_KEY, settings.request_timeout_seconds)
+        api_key = (settings.api_key or "").strip() or NO_KEY
+        key = (settings.base_url, api_key, settings.request_timeout_seconds)
         client = self._clients.get(key)
         if client is None:
             client = self._clients[key] = self._open(*key)
@@ -79,7 +80,7 @@ class ClientPool:
         self._clients.clear()
 
     def _open(self, base_url: str, api_key: str, timeout_seconds: float) -> openai.AsyncOpenAI:
-        url = _checked_url(base_url)
+        url, api_key = _checked_url(base_url), _checked_key(api_key)
         client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=url,
@@ -110,6 +111,13 @@ def _checked_url(base_url: str) -> httpx2.URL:
     if url.scheme not in ("http", "https") or not url.host:
         raise _no_url(base_url)
     return url
+
+
+def _checked_key(api_key: str) -> str:
+    # What HTTP refuses would be told with the key in it, or not as an HTTP failure at all.
+    if not api_key.isascii() or not api_key.isprintable():
+        raise ConfigError("API key", ["it holds characters that no key has; copy it once more"])
+    return api_key
 
 
 def _no_url(base_url: str) -> ConfigError:

@@ -66,7 +66,7 @@ class Endpoints:
         """The openai client of an endpoint; the same one as long as it stays in the pool.
 
         Raises:
-            ConfigError: the base URL is not one.
+            ConfigError: the base URL is not one, or no header can hold the key.
         """
         return self._clients.client(settings)
 
@@ -116,6 +116,29 @@ class Endpoints:
         for name, refused in read.items():
             merge_capabilities(self._capabilities_of(name), refused)
         return True
+
+    def reset_capabilities(self, settings: EndpointSettings) -> bool:
+        """Forgets what one endpoint refused and how it counts; False when nothing was known."""
+        return self._forget(endpoint_id(settings.base_url, settings.api_key))
+
+    def expire_capabilities(self, max_age_seconds: float) -> int:
+        """Forgets, as `reset_capabilities`, every endpoint known for so long; returns how many.
+
+        Args:
+            max_age_seconds: 0 for all; age counts from the first word of an endpoint, in this
+                registry or in an earlier one whose export was imported.
+        """
+        now = self._now()
+        old = [
+            name
+            for name, known in self._capabilities.items()
+            if known.since is None or (now - known.since).total_seconds() >= max_age_seconds
+        ]
+        return sum(map(self._forget, old))
+
+    def _forget(self, name: str) -> bool:
+        self._calibrations.pop(name, None)
+        return self._capabilities.pop(name, None) is not None
 
     def reset(self) -> None:
         """Forgets everything learned. Clients under way finish; the next call opens new ones."""

@@ -1,9 +1,13 @@
 """One turn of a model, with everything done that can be done before a failure is one.
 
-What the endpoint refuses is left out and a loading model is waited for, neither of which spends an
-attempt. A failure that may pass is tried again after a backoff, or after what the endpoint asks
-for, up to a minute. A server that chokes on what its model wrote gets one request with other
-sampling. Nothing is tried again once part of an answer was there. Source: agent-core §15.
+What the endpoint refuses is left out, down to single tools of the request; a loading model is
+waited for; neither spends an attempt. A failure that may pass is tried again after a backoff, or
+after what the endpoint asks for, up to a minute. A server that chokes on what its model wrote is
+asked for plain text, then for another draw. Source: agent-core §15.
+
+Nothing is tried again once part of an answer was there. But an answer that its server stopped
+reading in the middle is gone on with, as text: what was heard stays and the rest follows, so that
+nobody hears anything twice (ours).
 """
 
 from __future__ import annotations
@@ -23,10 +27,22 @@ from host.records import Turn
 from host.text.tokens import request_tokens
 from host.wire.calibration import Calibration
 from host.wire.capabilities import Capabilities, ModelCapabilities
+from host.wire.isolation import isolate_tools
 from host.wire.negotiation import NoticeListener, Produced, negotiate
-from host.wire.patience import RESAMPLING_TEMPERATURE, Patience, Wait
+from host.wire.patience import Patience, Wait, blames_output
 from host.wire.retry import LOADING_TIMEOUT_SECONDS, SMALLEST_LIKELY_WINDOW
-from host.wire.streaming import ReadingOptions, stream_turn
+from host.wire.streaming import ReadingOptions, TextListener, stream_turn
+from host.wire.tool_forms import with_accepted_tools
+from host.wire.turn_joining import FreshText, fresh_part
+from host.wire.unreadable_answers import (
+    can_forbid_calls,
+    going_on,
+    sampled_otherwise,
+    without_calls,
+)
+
+MAX_ISOLATIONS = 3
+"""How often one turn looks for refused tools, or waits for another that does."""
 
 RequestBuilder = Callable[[Capabilities, ModelCapabilities | None], Mapping[str, Any]]
 """Builds the body of a chat request from what is known of the endpoint and of the model."""
@@ -72,13 +88,37 @@ async def run_turn(
         context_limit=context_limit,
         calibration=calibration or Calibration(),
         model=model or "",
+        capabilities=capabilities,
+        on_notice=on_notice or _ignore,
     )
     negotiated = partial(negotiate, capabilities, attempts.send, model=model, droppable=droppable)
-    return await attempts.until_answered(negotiated, on_notice or _ignore, jitter)
+    return await attempts.until_answered(negotiated, jitter)
 
 
 class _Negotiated(Protocol):
     def __call__(self, *, produced: Produced, on_notice: NoticeListener) -> Awaitable[Turn]: ...
+
+
+class _Heard:
+    """What listeners were told of one answer, which they would not have to hear again."""
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[str, str]] = []
+
+    @property
+    def is_nothing(self) -> bool:
+        return not self._pieces
+
+    def text(self, kind: str) -> str:
+        return "".join(text for one, text in self._pieces if one == kind)
+
+    def listener(self, kind: str, told: TextListener | None) -> TextListener:
+        def hear(text: str) -> None:
+            self._pieces.append((kind, text))
+            if told is not None:
+                told(text)
+
+        return hear
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,10 +127,12 @@ class _Attempts:
 
     Attributes:
         failed: how many ended in a failure that asked for a decision.
-        resampled: how many answers were drawn anew; timeouts: how many waits ended in silence.
+        asked_otherwise: how many answers were asked for in another way, since the server could
+            not read the model's; timeouts: how many waits ended in silence.
+        isolations: how often refused tools were looked for.
         fits: a body has passed the guard; later ones are not sized.
-        resample: bodies are sent with other sampling from now on.
         body: the one sent last.
+        heard: what was told of its answer.
     """
 
     client: openai.AsyncOpenAI
@@ -100,36 +142,51 @@ class _Attempts:
     context_limit: int
     calibration: Calibration
     model: str
+    capabilities: Capabilities
+    on_notice: NoticeListener
     started_at: float = field(default_factory=anyio.current_time)
     failed: int = 0
-    resampled: int = 0
+    asked_otherwise: int = 0
     timeouts: int = 0
+    isolations: int = 0
     fits: bool = False
-    resample: bool = False
     body: Mapping[str, Any] = field(default_factory=dict)
+    heard: _Heard = field(default_factory=_Heard)
 
-    async def until_answered(
-        self, negotiated: _Negotiated, on_notice: NoticeListener, jitter: Callable[[], float]
-    ) -> Turn:
+    async def until_answered(self, negotiated: _Negotiated, jitter: Callable[[], float]) -> Turn:
         while True:
             produced = Produced()
             try:
-                return self.completed(await negotiated(produced=produced, on_notice=on_notice))
+                return self.completed(await negotiated(produced=produced, on_notice=self.on_notice))
             except WireError as error:
                 # A stop that came with the failure is a stop: no notice, no wait.
                 await anyio.lowlevel.checkpoint_if_cancelled()
-                wait = None if produced.any else self.after(error, jitter())
+                if produced.any and not (blames_output(error) and self.heard.is_nothing):
+                    return self.completed(await self.gone_on(error))
+                if await self.isolated(error):
+                    continue
+                wait = self.after(error, jitter())
                 if wait is None:
                     raise self.final(error) from error.__cause__
             if wait.notice:
-                on_notice(wait.notice)
+                self.on_notice(wait.notice)
             await anyio.sleep(wait.seconds)
 
     async def send(
         self, known: Capabilities, produced: Produced, refused: ModelCapabilities | None
     ) -> Turn:
         self.body = self.prepared(self.request(known, refused), refused)
-        return await stream_turn(self.client, self.body, produced=produced, **self.reading)
+        self.heard = _Heard()
+        return await stream_turn(
+            self.client, self.body, produced=produced, **self.listening(self.heard)
+        )
+
+    def listening(self, heard: _Heard) -> ReadingOptions:
+        return {
+            **self.reading,
+            "on_thinking": heard.listener("thinking", self.reading.get("on_thinking")),
+            "on_output": heard.listener("output", self.reading.get("on_output")),
+        }
 
     def prepared(
         self, body: Mapping[str, Any], refused: ModelCapabilities | None
@@ -139,6 +196,8 @@ class _Attempts:
         Raises:
             ContextOverflow: it is the first one, and too large for the window.
         """
+        if known := self.capabilities.models.get(self._model_of(body)):
+            body = with_accepted_tools(body, known)
         if not self.fits and self.context_limit >= SMALLEST_LIKELY_WINDOW:
             per_token = self.calibration.chars_per_token(self._model_of(body))
             needed = request_tokens(body, chars_per_token=per_token)
@@ -146,15 +205,77 @@ class _Attempts:
             if needed + reserved > self.context_limit:
                 raise ContextOverflow(needed, reserved, self.context_limit)
         self.fits = True
-        return _sampled_otherwise(body, refused) if self.resample else body
+        match self.patience.remedy:
+            case "no calls":
+                return without_calls(body)
+            case "other draw":
+                return sampled_otherwise(body, refused)
+            case None:
+                return body
+
+    async def isolated(self, error: WireError) -> bool:
+        """Whether something was learned of the request's tools, so that it is worth sending."""
+        is_tried = self.patience.remedy is not None or self.isolations >= MAX_ISOLATIONS
+        if is_tried or blames_output(error):
+            return False
+        self.isolations += 1
+        return await isolate_tools(
+            self.client,
+            self.capabilities,
+            self.body,
+            error,
+            model=self._model_of(self.body),
+            on_notice=self.on_notice,
+            limit_seconds=self.reading.get("first_chunk_seconds")
+            or self.reading.get("idle_seconds"),
+        )
+
+    async def gone_on(self, error: WireError) -> Turn:
+        """The whole of an answer that its server stopped reading in the middle.
+
+        Raises:
+            WireError: ``error`` itself, when it is another failure or when going on fails.
+        """
+        told = self.heard.text("output")
+        known = self.capabilities.for_model(self._model_of(self.body))
+        rest = None
+        if blames_output(error) and told.strip() and can_forbid_calls(self.body):
+            rest = await self.rest_of(told) if known.assistant_prefill else None
+        if rest is None:
+            raise self.final(error) from error.__cause__
+        thought = self.heard.text("thinking") + rest.reasoning
+        return replace(rest, content=told + rest.content, reasoning=thought)
+
+    async def rest_of(self, told: str) -> Turn | None:
+        """What follows this much of an answer, as text; None when that is not to be had."""
+        label = self.model or "the model"
+        self.on_notice(f"{label} wrote what its server cannot read; going on with it as text")
+        self.asked_otherwise += 1
+        fresh = FreshText(told)
+        listener = self.reading.get("on_output") or _ignore
+        reading: ReadingOptions = {
+            **self.reading,
+            "on_output": lambda text: _tell(listener, fresh.push(text)),
+            "start_in_reasoning": False,
+        }
+        self.body = going_on(self.body, told)
+        try:
+            piece = await stream_turn(self.client, self.body, **reading)
+        except WireError:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            return None
+        _tell(listener, fresh.finish())
+        content = fresh_part(told, piece)
+        return None if content is None else replace(piece, content=content)
 
     def after(self, error: WireError, jitter: float) -> Wait | None:
         """The wait that a failure asks for; None for no more."""
         self.failed += 1
-        wait = self.patience.wait_for(error, now=anyio.current_time(), jitter=jitter)
+        wait = self.patience.wait_for(
+            error, now=anyio.current_time(), jitter=jitter, may_call=can_forbid_calls(self.body)
+        )
         if wait is not None:
-            self.resample = self.resample or wait.resample
-            self.resampled += wait.resample
+            self.asked_otherwise += wait.remedy is not None
             self.timeouts += isinstance(error, EndpointSilent)
         return wait
 
@@ -175,7 +296,7 @@ class _Attempts:
         usage = replace(
             turn.usage,
             wall_seconds=anyio.current_time() - self.started_at,
-            retries=self.patience.retries + self.resampled,
+            retries=self.patience.retries + self.asked_otherwise,
             timeouts=self.timeouts,
         )
         return replace(turn, usage=usage)
@@ -196,15 +317,6 @@ def _reserved_tokens(body: Mapping[str, Any]) -> int:
     return 0
 
 
-def _sampled_otherwise(
-    body: Mapping[str, Any], refused: ModelCapabilities | None
-) -> Mapping[str, Any]:
-    """The same request on another draw: warmer where that is allowed, from another seed."""
-    changed = dict(body)
-    temperature = body.get("temperature")
-    if refused is None or refused.chosen_temperature:
-        is_cold = not isinstance(temperature, int | float) or temperature < RESAMPLING_TEMPERATURE
-        changed["temperature"] = RESAMPLING_TEMPERATURE if is_cold else temperature
-    if isinstance(seed := body.get("seed"), int):
-        changed["seed"] = seed + 1
-    return changed
+def _tell(listener: TextListener, text: str) -> None:
+    if text:
+        listener(text)

@@ -141,13 +141,11 @@ class _ServedWindows:
                 continue
             try:
                 body = await _get(client, f"{root}{route}{query}")
-            except (EndpointRefused, EndpointUnavailable) as failure:
-                if failure.status is None:
+            except WireError as failure:
+                if not _answered(failure):
                     return 0
-                self._answered_no(route, model, failure.status)
+                self._answered_no(route, model, getattr(failure, "status", None))
                 continue
-            except WireError:
-                return 0
             if served := _served(body, model):
                 self.windows[model] = served
                 return served
@@ -157,7 +155,7 @@ class _ServedWindows:
     def _missed(self, route: str, model: str) -> bool:
         return is_fresh(self.missed_at.get((route, model)), anyio.current_time(), self.miss_seconds)
 
-    def _answered_no(self, route: str, model: str, status: int) -> None:
+    def _answered_no(self, route: str, model: str, status: int | None) -> None:
         if status in _ROUTE_IS_MISSING:
             self.missing_routes.add(route)
         else:
@@ -167,6 +165,13 @@ class _ServedWindows:
 async def _get(client: openai.AsyncOpenAI, url: str) -> object:
     limit = client.timeout if isinstance(client.timeout, int | float) else LISTING_TIMEOUT_SECONDS
     return await exchange(client, url, limit_seconds=limit)
+
+
+def _answered(failure: WireError) -> bool:
+    """Whether it was an answer: LM Studio gives 200 and an error to routes it does not know."""
+    if isinstance(failure, EndpointUnavailable):
+        return failure.status is not None
+    return isinstance(failure, EndpointRefused)
 
 
 def _listed(entry: object) -> ListedModel | None:

@@ -8,6 +8,7 @@ from typing import Any
 from host.records import Message, ToolDefinition, Turn
 from host.wire.capabilities import Capabilities, ModelCapabilities
 from host.wire.clients import Endpoints
+from host.wire.continuation import TurnOptions, continue_turn
 from host.wire.endpoint import RequestBuilder, random_jitter, run_turn
 from host.wire.negotiation import NoticeListener
 from host.wire.request_body import build_body
@@ -71,18 +72,39 @@ class EndpointModel:
             self._endpoints.client(self._settings),
             self._endpoints.capabilities(self._settings),
             self._builder(messages, tools, response_schema),
-            max_retries=self._retry.max_retries,
-            loading_timeout_seconds=self._retry.loading_timeout_seconds,
             on_notice=on_notice or self._on_notice,
-            context_limit=self._context_limit,
             model=self._params.model,
-            droppable=tuple(self._params.extra_body),
-            calibration=self._endpoints.calibration(self._settings),
-            jitter=self._jitter,
-            idle_seconds=self._settings.idle_seconds,
-            first_chunk_seconds=self._settings.first_chunk_seconds,
-            on_thinking=on_thinking,
-            on_output=on_output,
+            **self._options(on_thinking, on_output),
+        )
+
+    async def continue_turn(
+        self,
+        turn: Turn,
+        messages: Sequence[Message],
+        tools: Sequence[ToolDefinition],
+        *,
+        max_continuations: int = 1,
+        response_schema: Mapping[str, Any] | None = None,
+        on_thinking: TextListener | None = None,
+        on_output: TextListener | None = None,
+        on_notice: NoticeListener | None = None,
+    ) -> Turn:
+        """Goes on with a turn that was cut at its ceiling (`host.wire.continue_turn`).
+
+        Args:
+            turn: the answer to a call of `turn` with the same ``messages``, ``tools`` and
+                ``response_schema``; returned as it is when there is nothing to go on with.
+            max_continuations: the most requests sent.
+        """
+        return await continue_turn(
+            self._endpoints.client(self._settings),
+            self._endpoints.capabilities(self._settings),
+            self._builder(messages, tools, response_schema),
+            turn,
+            max_continuations=max_continuations,
+            on_notice=on_notice or self._on_notice,
+            model=self._params.model,
+            **self._options(on_thinking, on_output),
         )
 
     async def ask_json(self, system: str, user: str, schema: Mapping[str, Any]) -> object | None:
@@ -101,6 +123,22 @@ class EndpointModel:
             on_notice=self._on_notice,
         )
         return value
+
+    def _options(
+        self, on_thinking: TextListener | None, on_output: TextListener | None
+    ) -> TurnOptions:
+        return {
+            "max_retries": self._retry.max_retries,
+            "loading_timeout_seconds": self._retry.loading_timeout_seconds,
+            "context_limit": self._context_limit,
+            "droppable": tuple(self._params.extra_body),
+            "calibration": self._endpoints.calibration(self._settings),
+            "jitter": self._jitter,
+            "idle_seconds": self._settings.idle_seconds,
+            "first_chunk_seconds": self._settings.first_chunk_seconds,
+            "on_thinking": on_thinking,
+            "on_output": on_output,
+        }
 
     def _builder(
         self,

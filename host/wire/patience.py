@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
-from host.errors import EndpointUnavailable, WireError
+from host.errors import EndpointRefused, EndpointUnavailable, WireError
 from host.text.terminal_text import clean_terminal
 from host.wire.retry import (
     LOADING_POLL_SECONDS,
     backoff_seconds,
     is_model_loading,
     is_transient,
+    refuses_request,
 )
 
 MAX_RETRY_AFTER_SECONDS = 60.0
 """The longest wait an endpoint is granted; what asks for more is tried again after this."""
 
-RESAMPLING_TEMPERATURE = 0.8
+Remedy = Literal["no calls", "other draw"]
+"""What to ask otherwise after an answer its server could not read (`unreadable_answers`)."""
 
-_BLAMES_OUTPUT = re.compile(r"output that does not match the expected", re.IGNORECASE)
+_BLAMES_OUTPUT = re.compile(
+    r"output that does not match the expected|failed to parse input at pos", re.IGNORECASE
+)
+_BLAMES_CALL = re.compile(
+    r"failed to call a function|tool call validation failed|attempted to call tool", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,24 +38,27 @@ class Wait:
         seconds: how long to wait before it.
         notice: one line for whoever watches; "" for nothing worth saying.
         spends_attempt: it counts as one of the retries.
-        resample: the same request would fail the same way; sample otherwise.
+        remedy: the same request would fail the same way; ask like this from now on.
     """
 
     seconds: float
     notice: str = ""
     spends_attempt: bool = False
-    resample: bool = False
+    remedy: Remedy | None = None
 
 
 def blames_output(error: WireError) -> bool:
     """Whether a server failed over what its model wrote, and would so again on the same draw.
 
-    llama-server b10434 answers 500, or breaks off its stream, when an answer does not parse as its
-    template's format.
+    llama-server answers 500, or breaks off its stream, when an answer does not parse as its
+    template's format (b10434; "Failed to parse input at pos 184: …" from b7743 on). Groq answers
+    400 to a call of a tool that was not offered, and to one it cannot read.
     """
     match error:
         case EndpointUnavailable(status=500, detail=detail):
             return bool(_BLAMES_OUTPUT.search(detail))
+        case EndpointRefused(status=400, body=body):
+            return bool(_BLAMES_CALL.search(body))
         case _:
             return False
 
@@ -55,8 +66,9 @@ def blames_output(error: WireError) -> bool:
 class Patience:
     """How much patience one turn has left.
 
-    Waiting for a model to load spends no attempt, and neither does the one other draw that an
-    unreadable answer gets; everything else that may pass does.
+    Waiting for a model to load spends no attempt, and neither do the other ways to ask that an
+    unreadable answer gets, each once: without calls where the request allows any, and on another
+    draw where that was refused, or was no better. Everything else that may pass does.
 
     Args:
         max_retries: attempts beyond the first.
@@ -69,18 +81,21 @@ class Patience:
         self._loading_timeout_seconds = loading_timeout_seconds
         self._label = label
         self._loading_since: float | None = None
-        self._has_resampled = False
+        self.remedy: Remedy | None = None
         self.retries = 0
 
-    def wait_for(self, error: WireError, *, now: float, jitter: float) -> Wait | None:
+    def wait_for(
+        self, error: WireError, *, now: float, jitter: float, may_call: bool = False
+    ) -> Wait | None:
         """The wait before another attempt; None when there is none.
 
         Args:
             now: seconds on a steady clock.
             jitter: a factor from 0.5 to 1, for the backoff.
+            may_call: the request let the model call tools.
         """
-        if blames_output(error):
-            return self._other_draw()
+        if blames_output(error) or (self.remedy == "no calls" and refuses_request(error)):
+            return self._asked_otherwise(may_call)
         if is_model_loading(error) and (wait := self._while_loading(now)):
             return wait
         if self.retries >= self._max_retries or not is_transient(error):
@@ -92,12 +107,17 @@ class Patience:
         notice = f"{words}; trying again in {_shown(seconds)} {progress}"
         return Wait(seconds=seconds, notice=notice, spends_attempt=True)
 
-    def _other_draw(self) -> Wait | None:
-        if self._has_resampled:
+    def _asked_otherwise(self, may_call: bool) -> Wait | None:
+        if self.remedy == "other draw":
             return None
-        self._has_resampled = True
-        notice = f"{self._label} wrote what its server cannot read; sampling once more"
-        return Wait(seconds=0, notice=notice, resample=True)
+        if self.remedy is None and may_call:
+            self.remedy = "no calls"
+            instead = "asking once more for text without calls"
+        else:
+            self.remedy = "other draw"
+            instead = "sampling once more"
+        notice = f"{self._label} wrote what its server cannot read; {instead}"
+        return Wait(seconds=0, notice=notice, remedy=self.remedy)
 
     def _while_loading(self, now: float) -> Wait | None:
         limit = self._loading_timeout_seconds

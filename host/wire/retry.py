@@ -40,8 +40,8 @@ _INPUT_LIMIT = re.compile(r"too long and exceeds limit of", re.I)
 _INPUT = re.compile(r"\binput", re.I | re.A)
 _LOADING = re.compile(r"loading model|model is loading|unavailable_error", re.I)
 _OUR_FAULT = re.compile(  # llama-server answers 500 for these (b10434)
-    r"failed to parse (?:tool call arguments|tools)|image input is not supported"
-    r"|\[json\.exception\.parse_error",
+    r"failed to parse (?:tool call arguments|tools|messages)|(?:is|are) not supported"
+    r"|does not support|\[json\.exception\.",
     re.I,
 )
 
@@ -56,10 +56,17 @@ def is_transient(error: BaseException) -> bool:
     match error:
         case EndpointSilent() | StreamBroken():
             return True
-        case EndpointUnavailable(status=status, detail=detail):
-            if status is None:
-                return True
-            return is_transient_status(status) and not _OUR_FAULT.search(detail)
+        case EndpointUnavailable(status=status):
+            return status is None or (is_transient_status(status) and not blames_request(error))
+        case _:
+            return False
+
+
+def blames_request(error: BaseException) -> bool:
+    """Whether a server that answered 5xx says that our own request was wrong."""
+    match error:
+        case EndpointUnavailable(status=int() as status, detail=detail) if status >= 500:
+            return bool(_OUR_FAULT.search(detail))
         case _:
             return False
 

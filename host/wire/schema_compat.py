@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from host.records import ToolDefinition
@@ -82,15 +83,18 @@ class _RememberedLists:
 
     def __init__(self, of_tool: Callable[[ToolDefinition], ToolDefinition]) -> None:
         self._of_tool = of_tool
-        # Each entry holds its tools, so that none of the ids in its key can be given away.
+        # Found by length and ends, then told apart tool by tool: cheaper than a key of every id.
+        # Each entry holds its tools, so that none of their ids can be given away.
         self._lists: OrderedDict[
-            tuple[int, ...], tuple[tuple[ToolDefinition, ...], list[ToolDefinition]]
+            tuple[int, int, int], tuple[tuple[ToolDefinition, ...], list[ToolDefinition]]
         ] = OrderedDict()
 
     def __call__(self, tools: Sequence[ToolDefinition]) -> list[ToolDefinition]:
-        key = tuple(map(id, tools))
+        if not tools:
+            return []
+        key = (len(tools), id(tools[0]), id(tools[-1]))
         known = self._lists.get(key)
-        if known is None:
+        if known is None or not all(map(is_, known[0], tools)):
             known = tuple(tools), [self._of_tool(tool) for tool in tools]
             self._lists[key] = known
             if len(self._lists) > MAX_REMEMBERED_LISTS:

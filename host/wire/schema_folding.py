@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from host.wire.schema_normalising import empty_object, normalise
+from host.wire.schema_normalising import empty_object, normalise, without_null_branch
 from host.wire.schema_positions import POOLS, Schema, pool_entry, pools_of, resolve
 
 _NOT_AT_ROOT = ("allOf", "anyOf", "oneOf", "enum", "not")
@@ -23,8 +23,9 @@ def fold_root(parameters: Any) -> Schema:
     if not isinstance(parameters, dict):
         return empty_object()
     root = normalise(_inlined(parameters, pools_of(parameters)))
-    if "$ref" in root:  # a union of a reference and null has just become that reference
-        root = _inlined(root, normalise(pools_of(parameters)))
+    for union in ("anyOf", "oneOf"):  # arguments are never null: a reference or null is the former
+        root = without_null_branch(root, union)
+        root = _inlined(root, pools_of(root))
     root = _fold_all(root)
     for union in ("anyOf", "oneOf"):
         root = _fold_union(root, union)

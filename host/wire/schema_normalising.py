@@ -11,6 +11,7 @@ from typing import Any
 from host.wire.schema_positions import Schema, map_subschemas
 
 _SCALAR_TYPES = frozenset({"string", "number", "integer", "boolean", "null", "array"})
+_EXCLUSIVE_BOUNDS = ("exclusiveMinimum", "exclusiveMaximum")
 _LOOK_AROUND = ("(?=", "(?!", "(?<=", "(?<!")
 
 
@@ -23,8 +24,12 @@ def normalise(schema: Any) -> Any:
     """What stands at a schema position, in a form that grammar builders read.
 
     Type lists become one type, ``nullable`` or a union; a union with null becomes ``nullable``;
-    patterns with look-around go; objects get ``properties``; a reference stands alone. A string in
-    place of a schema is taken for a type's name, a boolean stays, anything else is an empty object.
+    patterns with look-around and boolean bounds go; objects get ``properties``; a reference stands
+    alone. A string in place of a schema is taken for a type's name, a boolean stays, anything else
+    is an empty object.
+
+    A union of a reference and null stays one: the reference alone, as in agent-core §6, would take
+    null from those who send it for "none" (issue 3, acceptance 4; aws-cloudwatch).
     """
     if isinstance(schema, str):
         return {"type": schema} if schema in _SCALAR_TYPES else empty_object()
@@ -35,7 +40,8 @@ def normalise(schema: Any) -> Any:
     plain = map_subschemas(schema, normalise)
     _spread_types(plain)
     for union in ("anyOf", "oneOf"):
-        plain = _without_null_branch(plain, union)
+        collapsed = without_null_branch(plain, union)
+        plain = plain if isinstance(collapsed.get("$ref"), str) else collapsed
     return _finished(plain)
 
 
@@ -59,7 +65,11 @@ def _of_type(name: str) -> Schema:
     return empty_object() if name == "object" else {"type": name}
 
 
-def _without_null_branch(schema: Schema, union: str) -> Schema:
+def without_null_branch(schema: Schema, union: str) -> Schema:
+    """The schema with its union of null and one other branch replaced by that branch, nullable.
+
+    Itself where there is no such union.
+    """
     branches = schema.get(union)
     if not isinstance(branches, list):
         return schema
@@ -81,6 +91,9 @@ def _finished(schema: Schema) -> Schema:
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and any(mark in pattern for mark in _LOOK_AROUND):
         del schema["pattern"]
+    for bound in _EXCLUSIVE_BOUNDS:  # draft 4 has booleans there; no later one takes them
+        if isinstance(schema.get(bound), bool):
+            del schema[bound]
     if schema.get("type") == "object" and not isinstance(schema.get("properties"), dict):
         schema["properties"] = {}
     return schema

@@ -3,7 +3,10 @@
 Sent after a server has said that it cannot build a grammar. ``pattern`` and ``format`` go, as
 agent-core §6 has it. What llama-server (b10434) refuses whatever the model does, and would refuse
 again, is mended too (ours, after endpoints "Tool schemas that the server refuses"): ``true`` as a
-schema, types it does not know, impossible bounds, empty enumerations and references to nothing.
+schema, types it does not know, impossible bounds, empty enumerations and references to nothing; so
+are bounds that its grammar parser takes for insane (b10229: repetitions from 2000 on), and what
+xllamacpp (2026.10) refuses besides: ``false`` as a schema, unions of nothing, references out of the
+document, and keywords whose value is of no use.
 """
 
 from __future__ import annotations
@@ -15,6 +18,9 @@ from host.wire.schema_positions import POOLS, Schema, map_subschemas, pool_entry
 
 _DROPPED = ("pattern", "format")
 _BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
+_MAX_BOUND = 1000
+_LIMITS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_UNIONS = ("anyOf", "oneOf", "allOf")
 _TYPES = frozenset({"string", "number", "integer", "boolean", "null", "array", "object"})
 
 
@@ -26,15 +32,15 @@ def relax(schema: Schema) -> Schema:
     pools = pools_of(schema)
 
     def relaxed(part: Any) -> Any:
-        if part is True:
-            return {}
+        if isinstance(part, bool):
+            return {} if part else {"not": {}}
         if not isinstance(part, dict):
             return part
-        if _leads_nowhere(part, pools):
+        if _leads_nowhere(part, schema, pools):
             return {}
         plain = map_subschemas(part, relaxed)
-        if part.get("additionalProperties") is True:
-            plain["additionalProperties"] = True
+        if isinstance(part.get("additionalProperties"), bool):
+            plain["additionalProperties"] = part["additionalProperties"]
         return {keyword: value for keyword, value in plain.items() if _fits(keyword, value)}
 
     changed: Schema = relaxed(schema)
@@ -45,15 +51,29 @@ def _fits(keyword: str, value: Any) -> bool:
     if keyword in _DROPPED:
         return False
     if keyword in _BOUNDS:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_BOUND
+    if keyword in _LIMITS:
+        return isinstance(value, int | float)
+    if keyword in _UNIONS or keyword == "enum":
+        return isinstance(value, list) and bool(value)
     if keyword == "type":
-        return value in _TYPES if isinstance(value, str) else True
-    return not (keyword == "enum" and value == [])
+        return value in _TYPES if isinstance(value, str) else isinstance(value, list)
+    return True
 
 
-def _leads_nowhere(schema: Mapping[str, Any], pools: Schema) -> bool:
+def _leads_nowhere(schema: Mapping[str, Any], root: Schema, pools: Schema) -> bool:
     pointer = schema.get("$ref")
     if not isinstance(pointer, str):
         return False
-    into_pools = pointer.startswith(tuple(f"#/{pool}/" for pool in POOLS))
-    return pointer == "#" or (into_pools and pool_entry(pools, pointer) is None)
+    if pointer.startswith(tuple(f"#/{pool}/" for pool in POOLS)):
+        return pool_entry(pools, pointer) is None
+    return not (pointer.startswith("#/") and _stands_in(root, pointer))
+
+
+def _stands_in(root: Any, pointer: str) -> bool:
+    """Whether a local pointer leads to an object of the document."""
+    for segment in pointer.removeprefix("#/").split("/"):
+        if not isinstance(root, dict) or segment not in root:
+            return False
+        root = root[segment]
+    return isinstance(root, dict)

@@ -19,8 +19,12 @@ from host.wire.capabilities import (
 )
 from host.wire.clients import Endpoints
 from host.wire.exchange import exchange
+from host.wire.failure import words_of
+from host.wire.message_fields import reasoning_of, text_of
 from host.wire.negotiation import NoticeListener, Produced, negotiate
+from host.wire.patience import blames_output
 from host.wire.retry import refuses_request
+from host.wire.schema_compat import is_grammar_error
 from host.wire.schema_in_words import response_format, schema_prompt
 from host.wire.settings import EndpointSettings
 from host.wire.streaming import CHAT_PATH
@@ -87,8 +91,9 @@ async def ask_json(
 ) -> Any:
     """Asks for JSON of a shape; returns the value, or None when no JSON came.
 
-    The shape is always told in words, and as ``response_format`` to models that take one. The
-    value is not checked against it.
+    The shape is always told in words, and as ``response_format`` to models that take one; a server
+    that cannot enforce this one, relaxed or not, is asked in words alone. The value is not checked
+    against it.
 
     Args:
         name: what the schema is called in the request.
@@ -145,9 +150,9 @@ class _Task:
     shape: _Shape | None = None
 
     def body(
-        self, capabilities: Capabilities, refused: ModelCapabilities, *, hinted: bool
+        self, capabilities: Capabilities, refused: ModelCapabilities, *, hinted: bool, shaped: bool
     ) -> dict[str, Any]:
-        """The request; with ``hinted`` off it says nothing about thinking."""
+        """The request; ``hinted`` against thinking, ``shaped`` by a field if there is a shape."""
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [
@@ -156,7 +161,7 @@ class _Task:
             ],
             **ceiling_and_temperature(refused, self.max_tokens, self.temperature),
         }
-        if self.shape is not None and refused.structured_output:
+        if shaped and self.shape is not None and refused.structured_output:
             body["response_format"] = response_format(
                 self.shape.schema, capabilities, name=self.shape.name, strict=self.shape.strict
             )
@@ -180,6 +185,7 @@ class _Asking:
     task: _Task
     on_notice: NoticeListener | None
     hinted: bool = True
+    shaped: bool = True
     sent: Mapping[str, Any] = field(default_factory=dict)
 
     async def answer(self) -> str:
@@ -187,9 +193,14 @@ class _Asking:
         try:
             return await self._negotiated(capabilities)
         except WireError as error:
+            is_shape_refused = "response_format" in self.sent and _blames_shape(error)
             refused_fields = self.sent.keys() & {"chat_template_kwargs", "reasoning_effort"}
-            if not refuses_request(error) or not refused_fields:
+            if not is_shape_refused and not (refuses_request(error) and refused_fields):
                 raise
+        if is_shape_refused:
+            self._notify(f"server cannot hold {self.task.model} to the asked shape")
+            self.shaped = False
+            return await self.answer()
         self._notify(f"{self.task.model} did not take {' and '.join(sorted(refused_fields))}")
         self.hinted = False
         answer = await self._negotiated(capabilities)
@@ -209,7 +220,7 @@ class _Asking:
         self, capabilities: Capabilities, _: Produced, refused: ModelCapabilities | None
     ) -> str:
         known = refused or capabilities.for_model(self.task.model)
-        self.sent = self.task.body(capabilities, known, hinted=self.hinted)
+        self.sent = self.task.body(capabilities, known, hinted=self.hinted, shaped=self.shaped)
         limit = self.settings.first_chunk_seconds or self.settings.idle_seconds
         client = self.endpoints.client(self.settings)
         return _answer_in(await exchange(client, CHAT_PATH, self.sent, limit_seconds=limit))
@@ -222,15 +233,16 @@ class _Asking:
 def _answer_in(reply: object) -> str:
     match reply:
         case {"choices": [{"message": Mapping() as message}, *_]}:
-            texts = (message.get(name) for name in ("content", "reasoning_content", "reasoning"))
-            answers = (strip_thinking(_text(text)).strip() for text in texts)
+            texts = (text_of(message), reasoning_of(message))
+            answers = (strip_thinking(text).strip() for text in texts)
             return next((answer for answer in answers if answer), "")
         case _:
             return ""
 
 
-def _text(content: object) -> str:
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, Mapping))
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
+def _blames_shape(error: WireError) -> bool:
+    """Whether no grammar came of the schema, or none that the answer could be read by.
+
+    llama-server b10434 answers 500 for an empty ``enum``, as if the model had written nonsense.
+    """
+    return is_grammar_error(words_of(error)) or blames_output(error)

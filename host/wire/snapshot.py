@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from host.wire.capabilities import Capabilities, ModelCapabilities
+from host.wire.capabilities import AcceptedForm, Capabilities, ModelCapabilities
 
 SNAPSHOT_VERSION = 1
 
@@ -18,7 +19,9 @@ _MODEL_FLAGS = {
     "structured_output": "structuredOutput",
     "assistant_prefill": "assistantPrefill",
     "thinking_hints": "thinkingHints",
+    "tools": "tools",
 }
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _MODEL_SETS = {"refused_fields": "refusedFields", "refused_efforts": "refusedEfforts"}
 
 
@@ -74,6 +77,10 @@ def _merge_model(into: ModelCapabilities, refused: ModelCapabilities) -> None:
     into.refused_fields |= refused.refused_fields
     into.refused_efforts |= refused.refused_efforts
     into.supported_efforts = into.supported_efforts or refused.supported_efforts
+    for digest, form in refused.refused_tools.items():
+        into.refused_tools[digest] = (
+            "out" if form == "out" else into.refused_tools.get(digest, form)
+        )
 
 
 def _is_refused(capabilities: Capabilities) -> bool:
@@ -104,6 +111,8 @@ def _model_json(model: ModelCapabilities) -> dict[str, Any]:
     entry |= {key: sorted(getattr(model, name)) for name, key in _MODEL_SETS.items()}
     if model.supported_efforts is not None:
         entry["supportedEfforts"] = list(model.supported_efforts)
+    if model.refused_tools:
+        entry["refusedTools"] = dict(sorted(model.refused_tools.items()))
     return entry
 
 
@@ -121,12 +130,24 @@ def _endpoint(entry: Mapping[str, Any]) -> Capabilities:
 
 
 def _model(entry: Mapping[str, Any]) -> ModelCapabilities:
+    flags: dict[str, Any] = {
+        name: entry.get(key) is not False for name, key in _MODEL_FLAGS.items()
+    }
     return ModelCapabilities(
-        **{name: entry.get(key) is not False for name, key in _MODEL_FLAGS.items()},
+        **flags,
         refused_fields=set(_strings(entry.get("refusedFields"))),
         refused_efforts=set(_strings(entry.get("refusedEfforts"))),
         supported_efforts=tuple(_strings(entry.get("supportedEfforts"))) or None,
+        refused_tools=_tool_forms(entry.get("refusedTools")),
     )
+
+
+def _tool_forms(value: object) -> dict[str, AcceptedForm]:
+    forms: dict[str, AcceptedForm] = {}
+    for digest, form in value.items() if isinstance(value, Mapping) else ():
+        if isinstance(digest, str) and _DIGEST.fullmatch(digest) and form in ("bare", "out"):
+            forms[digest] = form
+    return forms
 
 
 def _strings(value: object) -> Iterable[str]:

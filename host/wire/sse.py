@@ -1,9 +1,10 @@
 """Server-sent events without I/O: bytes in, the data of whole events out.
 
 Only ``data`` matters here; ``event``, ``id`` and ``retry`` are read and dropped, since model
-endpoints put everything into the payload. Read as the HTML standard says, but for one thing: an
+endpoints put everything into the payload. Read as the HTML standard says, but for two things: an
 event whose last blank line is missing is still delivered at the end, as servers that hang up early
-send it (ours).
+send it (ours), and a field ``error`` is a payload that says so, as llama.cpp sent its errors before
+it put them into ``data``.
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ class SseDecoder:
             return self._end_event()
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
+        if name == b"error":
+            name, value = b"data", b'{"error":%b}' % value
         if name == b"data":
             self._data.append(value)
             self._held_bytes -= len(line) - len(value) - 1

@@ -124,10 +124,11 @@ async def _read(response: httpx2.Response, reading: _Reading, watch: _SilenceWat
             for payload in decoder.feed(piece):
                 reading.take(payload)
             if reading.is_done:
+                watch.disarm()
                 return
             watch.arm(is_first=not reading.produced.any)
         for payload in decoder.finish():
-            reading.take(payload)
+            reading.take_rest(payload)
 
 
 class _SilenceWatch:
@@ -152,6 +153,10 @@ class _SilenceWatch:
         self._is_first = is_first
         self.scope.deadline = anyio.current_time() + self._seconds
 
+    def disarm(self) -> None:
+        """No silence counts any more: the answer is whole."""
+        self.scope.deadline = math.inf
+
     def verdict(self) -> EndpointSilent:
         return EndpointSilent(self._seconds, self._is_first)
 
@@ -171,7 +176,7 @@ class _Reading:
         self._listeners = listeners
         self._sent_at = anyio.current_time()
         self._first_token_seconds: float | None = None
-        self._has_usage = False
+        self._has_report = False
         self.produced = produced
         self.is_done = False
 
@@ -186,8 +191,23 @@ class _Reading:
         if isinstance(chunk, Mapping):
             if failure := failure_in_stream(chunk, self.redactor):
                 raise failure
-            self._has_usage = self._has_usage or bool(chunk.get("usage"))
+            # With choices it is a running count, as vLLM and xAI send it with every chunk.
+            is_report = bool(chunk.get("usage")) and not chunk.get("choices")
+            self._has_report = self._has_report or is_report
         self._tell(self._assembler.feed(chunk))
+
+    def take_rest(self, payload: str) -> None:
+        """Takes what no blank line ended; half a payload after a whole answer is no loss.
+
+        Raises:
+            StreamBroken: it is half a payload, and nothing says that the answer is whole.
+        """
+        is_whole = self._is_whole
+        try:
+            self.take(payload)
+        except StreamBroken:
+            if not is_whole:
+                raise
 
     def turn(self) -> Turn:
         """The turn, once the stream has ended.
@@ -197,12 +217,16 @@ class _Reading:
         """
         self._tell(self._assembler.flush())
         turn = self._assembler.finish()
-        if not (self.is_done or turn.finish_reason or self._has_usage):
+        if not self._is_whole:
             missed = "it has no finish reason" if self.produced.any else "it is empty"
             raise StreamBroken(f"the stream ended early, {missed}")
         return replace(
             turn, usage=replace(turn.usage, first_token_seconds=self._first_token_seconds)
         )
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.is_done or bool(self._assembler.finish_reason) or self._has_report
 
     def _decoded(self, payload: str) -> object:
         with suppress(ValueError):

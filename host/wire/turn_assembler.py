@@ -9,6 +9,7 @@ from typing import Any
 from host.records import Turn
 from host.text.thinking import DEFAULT_FENCES, Fence, FenceSplitter, Piece
 from host.wire.call_fragments import CallFragments
+from host.wire.message_fields import plain_text, reasoning_of, text_of
 from host.wire.usage_report import usage_of
 
 
@@ -58,10 +59,10 @@ class TurnAssembler:
         """Takes one decoded chunk and says what it brought."""
         if not isinstance(chunk, Mapping):
             return Progress()
-        self._usage = _mapping(chunk.get("usage")) or self._usage
-        self._timings = _mapping(chunk.get("timings")) or self._timings
         choice = _first_choice(chunk)
-        self._finish_reason = _text(choice.get("finish_reason")) or self._finish_reason
+        self._usage = _usage(chunk, choice) or self._usage
+        self._timings = _mapping(chunk.get("timings")) or self._timings
+        self._finish_reason = plain_text(choice.get("finish_reason")) or self._finish_reason
         return self._take(_mapping(choice.get("delta")) or _mapping(choice.get("message")))
 
     def flush(self) -> Progress:
@@ -81,11 +82,11 @@ class TurnAssembler:
 
     def _take(self, delta: Mapping[str, Any]) -> Progress:
         pieces: list[Piece] = []
-        reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
+        reasoning = reasoning_of(delta)
         if reasoning:
             self._reasoning.append(reasoning)
             pieces.append(Piece(kind="reasoning", text=reasoning))
-        content = _text(delta.get("content"))
+        content = text_of(delta)
         pieces.extend(self._splitter.push(content))
         fragments = delta.get("tool_calls")
         found = [one for one in _list(fragments) if isinstance(one, Mapping)]
@@ -99,11 +100,12 @@ def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any]:
     return _mapping(choices[0]) if choices else {}
 
 
-def _text(value: object) -> str:
-    """A field's text; of a list of parts, the text of its text parts (Mistral sends both)."""
-    if isinstance(value, list):
-        return "".join(_text(part.get("text")) for part in value if isinstance(part, Mapping))
-    return value if isinstance(value, str) else ""
+def _usage(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The report of a chunk, which Moonshot puts into the choice and Groq into ``x_groq``."""
+    elsewhere = _mapping(choice.get("usage")) or _mapping(
+        _mapping(chunk.get("x_groq")).get("usage")
+    )
+    return _mapping(chunk.get("usage")) or elsewhere
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

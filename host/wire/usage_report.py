@@ -44,6 +44,8 @@ def _cached(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> int | None:
     spellings = (
         details.get("cached_tokens"),  # OpenAI, vLLM, llama.cpp
         usage.get("prompt_cache_hit_tokens"),  # DeepSeek
+        usage.get("cached_tokens"),  # Moonshot
+        usage.get("cache_read_input_tokens"),  # Anthropic, through gateways
         timings.get("cache_n"),  # llama.cpp
     )
     counts = (_count(spelling) for spelling in spellings)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from host.errors import StreamBroken
 from host.wire.answer_bytes import AnswerDecoder
 from host.wire.sse import SseDecoder
 
@@ -46,6 +48,15 @@ def test_a_json_body_is_one_payload_wherever_it_was_cut(
 
 def test_a_page_is_one_payload() -> None:
     assert _fed(b"<!doctype html>\n\n<p>data: x\n\n", [4]) == ["<!doctype html>\n\n<p>data: x\n\n"]
+
+
+@pytest.mark.parametrize("begin", [b'{"a": "', b"data: "])
+def test_no_answer_grows_without_bound(begin: bytes) -> None:
+    decoder = AnswerDecoder(max_bytes=100)
+    for piece in (begin, b"x" * 30, b"x" * 30):
+        decoder.feed(piece)
+    with pytest.raises(StreamBroken, match="longer than 100 bytes"):
+        decoder.feed(b"x" * 60)
 
 
 def test_nothing_is_no_payload() -> None:

@@ -232,3 +232,12 @@ def test_no_fragment_is_lost_and_no_two_calls_share_an_id(fragments: list[Fragme
     sent = "".join(str(one["function"].get("arguments", "")) for one in fragments)
     kept = "".join(call["function"]["arguments"] for call in calls)
     assert sorted(kept) == sorted(sent)
+
+
+def test_thousands_of_calls_without_ids_are_told_apart_at_once() -> None:
+    fragments = CallFragments()
+    for _ in range(20_000):
+        fragments.add({"index": 0, "function": {"name": "f", "arguments": "{}"}})
+    ids = [call["id"] for call in fragments.tool_calls()]
+    assert (ids[0], ids[1], ids[-1]) == ("call_0", "call_0_2", "call_0_20000")
+    assert len(set(ids)) == 20_000

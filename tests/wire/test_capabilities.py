@@ -38,6 +38,7 @@ FLAGS = [
     "structured_output",
     "assistant_prefill",
     "thinking_hints",
+    "tools",
 ]
 
 
@@ -50,6 +51,8 @@ def _turn_off(capabilities: Capabilities, change: str) -> None:
             model.refused_fields.add(f"f{len(model.refused_fields)}")
         case "effort":
             model.refused_efforts.add(f"e{len(model.refused_efforts)}")
+        case "tool":
+            model.refused_tools[f"d{len(model.refused_tools)}"] = "bare"
         case "list":
             model.supported_efforts = (*(model.supported_efforts or ()), "low")
         case flag:
@@ -58,7 +61,9 @@ def _turn_off(capabilities: Capabilities, change: str) -> None:
 
 @given(
     st.lists(
-        st.sampled_from([*FLAGS, "strict_schemas", "usage_in_stream", "field", "effort", "list"]),
+        st.sampled_from(
+            [*FLAGS, "strict_schemas", "usage_in_stream", "field", "effort", "tool", "list"]
+        ),
         unique=True,
     )
 )

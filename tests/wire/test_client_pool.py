@@ -40,6 +40,22 @@ async def test_a_client_retries_nothing_and_waits_as_long_as_its_settings_say() 
         assert limited.timeout == 3
 
 
+@pytest.mark.parametrize("key", ["sk-one\nsk-two", "sk-ключ", "sk-\x7f"])
+async def test_a_key_that_no_header_can_hold_is_a_problem_that_does_not_show_it(key: str) -> None:
+    async with ClientPool(open_http=FakeEndpoint().http) as pool:
+        with pytest.raises(ConfigError, match="API key") as caught:
+            pool.client(_settings("a", api_key=key))
+    assert "sk-" not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_space_around_a_key_is_none_of_it() -> None:
+    async with ClientPool(open_http=FakeEndpoint().http) as pool:
+        client = pool.client(_settings("a", api_key=" sk-one\n"))
+        assert client.api_key == "sk-one"
+        assert pool.client(_settings("a", api_key="sk-one")) is client
+        assert pool.client(_settings("a", api_key=" ")).api_key == NO_KEY
+
+
 async def test_the_client_asked_for_longest_ago_leaves_a_full_pool() -> None:
     async with ClientPool(open_http=FakeEndpoint().http) as pool:
         clients = [pool.client(_settings(f"e{i}")) for i in range(MAX_CLIENTS)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -92,6 +92,43 @@ async def test_an_import_turns_nothing_on() -> None:
             entry["strictSchemas"] = True
         assert endpoints.import_capabilities(blob)
         assert not endpoints.capabilities(HERE).strict_schemas
+
+
+async def test_one_endpoint_is_forgotten_and_the_others_are_not() -> None:
+    async with _endpoints() as endpoints:
+        known, readings = endpoints.capabilities(HERE), endpoints.calibration(HERE)
+        known.strict_schemas = endpoints.capabilities(THERE).strict_schemas = False
+        assert endpoints.reset_capabilities(HERE)
+        assert not endpoints.reset_capabilities(HERE)
+        assert endpoints.capabilities(HERE).strict_schemas
+        assert endpoints.calibration(HERE) is not readings
+        assert not endpoints.capabilities(THERE).strict_schemas
+
+
+@pytest.mark.parametrize(
+    ("max_age_seconds", "forgotten"), [(3601, []), (3600, ["here"]), (0, ["here", "there"])]
+)
+async def test_what_was_learned_long_ago_expires(
+    max_age_seconds: float, forgotten: list[str]
+) -> None:
+    clock = [datetime(2026, 5, 4, 12, tzinfo=UTC)]
+    async with Endpoints(open_http=FakeEndpoint().http, now=lambda: clock[0]) as endpoints:
+        known = {"here": endpoints.capabilities(HERE)}
+        clock[0] += timedelta(hours=1)
+        known["there"] = endpoints.capabilities(THERE)
+        readings = endpoints.calibration(HERE)
+        assert endpoints.expire_capabilities(max_age_seconds) == len(forgotten)
+        for name, settings in (("here", HERE), ("there", THERE)):
+            assert (endpoints.capabilities(settings) is known[name]) == (name not in forgotten)
+        assert (endpoints.calibration(HERE) is readings) == ("here" not in forgotten)
+
+
+async def test_the_age_of_an_imported_refusal_is_that_of_its_first_word() -> None:
+    async with _endpoints() as old, Endpoints(open_http=FakeEndpoint().http) as new:
+        old.capabilities(HERE).strict_schemas = False
+        assert new.import_capabilities(old.export_capabilities())
+        assert new.expire_capabilities(3600) == 1
+        assert new.capabilities(HERE).strict_schemas
 
 
 async def test_a_reset_forgets_all_of_it() -> None:

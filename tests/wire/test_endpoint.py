@@ -29,9 +29,11 @@ from tests.fakes.endpoint import (
     Break,
     FakeEndpoint,
     Mute,
+    Piece,
     Reply,
     Then,
     answer,
+    delta,
     error_event,
     finish,
     lost,
@@ -39,6 +41,7 @@ from tests.fakes.endpoint import (
     role,
     streamed,
     text,
+    tool_call,
     usage,
 )
 
@@ -269,6 +272,129 @@ async def test_another_draw_stays_another_draw_over_a_lost_connection() -> None:
     run = _Run(refused(500, UNREADABLE), lost(), answer("x"))
     await run.turn(_request(), max_retries=1)
     assert [body.get("temperature") for body in run.endpoint.bodies] == [None, 0.8, 0.8]
+
+
+LOAD_TOOLS = {"type": "function", "function": {"name": "load_tools", "parameters": {}}}
+CALL = '{"name": "clock__now", "arguments": {"tz": "Asia/Tokyo"}}'
+
+
+def _with_tools(**params: Any) -> RequestBuilder:
+    request = _request(temperature=0, extra_body={"seed": 4}, **params)
+    return lambda known, model: {**request(known, model), "tools": [LOAD_TOOLS]}
+
+
+def _unreadable(*pieces: Piece) -> Reply:
+    return streamed(role(), *pieces, error_event(UNREADABLE, type="server_error", code=500))
+
+
+def _asked(run: _Run) -> list[tuple[Any, Any, Any]]:
+    return [
+        (body.get("tool_choice"), body["temperature"], body["seed"]) for body in run.endpoint.bodies
+    ]
+
+
+@pytest.mark.parametrize("failure", [refused(500, UNREADABLE), _unreadable()])
+async def test_a_call_its_server_cannot_read_comes_as_text_from_the_same_draw(
+    failure: Reply,
+) -> None:
+    run = _Run(failure, answer(CALL))
+    turn = await run.turn(_with_tools())
+    assert (turn.content, turn.usage.retries) == (CALL, 1)
+    assert _asked(run) == [(None, 0, 4), ("none", 0, 4)]
+    assert run.notices == [
+        "m wrote what its server cannot read; asking once more for text without calls"
+    ]
+
+
+async def test_a_call_of_a_tool_that_was_not_offered_is_no_reason_to_doubt_those_that_were() -> (
+    None
+):
+    said = "tool call validation failed: attempted to call tool 'x' which was not in request.tools"
+    run = _Run(refused(400, said), answer(CALL))
+    assert (await run.turn(_with_tools())).content == CALL
+    assert _asked(run) == [(None, 0, 4), ("none", 0, 4)]
+
+
+@pytest.mark.parametrize("second", [refused(500, UNREADABLE), refused(400, "Invalid tool_choice")])
+async def test_where_forbidding_calls_does_not_help_another_draw_is_the_last_way(
+    second: Reply,
+) -> None:
+    run = _Run(refused(500, UNREADABLE), second, refused(500, UNREADABLE))
+    with pytest.raises(EndpointUnavailable, match="peg-native"):
+        await run.turn(_with_tools(), max_retries=3)
+    assert _asked(run) == [(None, 0, 4), ("none", 0, 4), (None, 0.8, 5)]
+    assert len(run.notices) == 2
+
+
+async def test_the_rest_of_an_answer_that_became_unreadable_follows_what_was_heard() -> None:
+    run, heard = (
+        _Run(_unreadable(text("int main() "), text("")), answer("{ return 0; }")),
+        list[str](),
+    )
+    turn = await run.turn(_with_tools(), on_output=heard.append)
+    assert turn.content == "".join(heard) == "int main() { return 0; }"
+    assert (turn.finish_reason, turn.usage.retries) == ("stop", 1)
+    going_on = run.endpoint.bodies[1]
+    assert going_on["messages"][-1] == {"role": "assistant", "content": "int main() "}
+    assert going_on["tool_choice"] == "none"
+    assert len(run.notices) == 1
+
+
+async def test_what_follows_an_unreadable_answer_is_no_thinking_although_the_answer_began_so() -> (
+    None
+):
+    run = _Run(_unreadable(text("hm</think>int main() ")), answer("{ return 0; }"))
+    turn = await run.turn(_with_tools(), start_in_reasoning=True)
+    assert (turn.reasoning, turn.content) == ("hm", "int main() { return 0; }")
+
+
+async def test_nothing_is_heard_twice_from_a_server_that_repeats_what_it_was_given() -> None:
+    begun, whole = "Here is the whole program: ", "Here is the whole program: { return 0; }"
+    run, heard = _Run(_unreadable(text(begun)), answer(whole)), list[str]()
+    assert (await run.turn(_with_tools(), on_output=heard.append)).content == whole
+    assert "".join(heard) == whole
+
+
+@pytest.mark.parametrize(
+    "second",
+    [refused(400, "Assistant prefill is not supported"), lost(), _unreadable(text("more"))],
+)
+async def test_when_going_on_fails_too_the_first_failure_is_raised(second: Reply) -> None:
+    run = _Run(_unreadable(text("half")), second)
+    with pytest.raises(EndpointUnavailable, match="peg-native"):
+        await run.turn(_with_tools(), max_retries=3)
+    assert run.endpoint.sends == 2
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        streamed(role(), delta(reasoning_content="hm"), error_event(UNREADABLE, code=500)),
+        streamed(text("half"), error_event("out of memory", code=500)),
+    ],
+)
+async def test_an_answer_that_cannot_be_gone_on_with_is_raised_after_one_send(
+    failure: Reply,
+) -> None:
+    run = _Run(failure)
+    with pytest.raises(EndpointUnavailable):
+        await run.turn(_with_tools(), max_retries=3)
+    assert (run.endpoint.sends, run.notices) == (1, [])
+
+
+async def test_a_model_that_takes_no_prefill_is_not_asked_to_go_on() -> None:
+    run = _Run(_unreadable(text("half")))
+    run.capabilities.for_model("m").assistant_prefill = False
+    with pytest.raises(EndpointUnavailable):
+        await run.turn(_with_tools())
+    assert run.endpoint.sends == 1
+
+
+async def test_a_half_streamed_call_nobody_heard_of_is_asked_for_as_text() -> None:
+    run = _Run(_unreadable(tool_call("load_tools", '{"na')), answer(CALL))
+    turn = await run.turn(_with_tools())
+    assert (turn.content, turn.tool_calls) == (CALL, ())
+    assert _asked(run)[1] == ("none", 0, 4)
 
 
 # --- the window -------------------------------------------------------------------------------

@@ -254,7 +254,7 @@ def test_a_refused_status_is_not_said_to_stand_inside_an_answer() -> None:
     for status in (400, 500):
         said = str(_failure(_status_error(status, {"error": {"message": "no"}})))
         assert "inside its answer" not in said
-        assert f"HTTP {status}" in said
+        assert f" {status}" in said
 
 
 # --- secrets ----------------------------------------------------------------------------------

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from textwrap import dedent
 
 import pytest
 
 import host.wire
+from tests.fakes.endpoint import answer
+from tests.fakes.http_endpoint import HttpEndpoint
 
 HEAVY = ("openai", "httpx2", "anyio", "pydantic", "mcp")
 
@@ -37,6 +41,16 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_the_room_alone_loads_nothing_heavy() -> None:
     assert _loaded_by("import host.wire") == set()
+
+
+def test_the_example_at_the_top_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    found = re.search(r"(?m)^    .+(?:\n\n?    .+)*", host.wire.__doc__ or "")
+    assert found
+    with HttpEndpoint(answer("Hello!", completion=7)) as endpoint:
+        code = dedent(found[0]).replace("http://localhost:8080/v1", endpoint.base_url)
+        exec(code, {})
+    assert capsys.readouterr().out == "Hello!\nHello! 7\n"
+    assert endpoint.bodies[0]["messages"] == [{"role": "user", "content": "Say hello."}]
 
 
 def test_settings_and_judgements_load_nothing_heavy() -> None:

@@ -186,6 +186,14 @@ async def test_lm_studio_says_what_it_has_loaded() -> None:
     assert (listing.endpoint.asked(PROPS), listing.endpoint.asked(LM_STUDIO)) == (1, 1)
 
 
+async def test_lm_studio_is_asked_although_it_answers_200_to_what_it_does_not_know() -> None:
+    unknown = as_json({"error": "Unexpected endpoint or method. (GET /props)"})
+    loaded = as_json({"data": [{"id": "m", "loaded_context_length": 4096}]})
+    listing = _Listing(models=_listing({"id": "m"}), props=unknown, lm_studio=loaded)
+    assert [await listing.window(), await listing.window()] == [4096, 4096]
+    assert (listing.endpoint.asked(PROPS), listing.endpoint.asked(LM_STUDIO)) == (1, 1)
+
+
 @pytest.mark.parametrize("status", [404, 405, 501])
 async def test_a_route_that_is_not_there_is_never_asked_for_again(status: int) -> None:
     missing = refused(status, "no")

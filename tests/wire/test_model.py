@@ -67,6 +67,33 @@ async def test_a_turn_asks_with_the_models_parameters_and_the_tools() -> None:
     assert body["tools"][0]["function"]["name"] == "time__now"
 
 
+async def test_a_cut_turn_is_gone_on_with_by_the_same_request() -> None:
+    cut = streamed(text("Hel"), finish("length"), DONE)
+    fake = _Model(cut, lost(), answer("lo"), answer("x"), retry=RetryPolicy(max_retries=1))
+    heard: list[str] = []
+    first = await fake.model.turn(HELLO, [TOOL], response_schema=SCHEMA)
+    turn = await fake.model.continue_turn(
+        first, HELLO, [TOOL], response_schema=SCHEMA, on_output=heard.append
+    )
+    assert (turn.content, heard, turn.usage.continuations) == ("Hello", ["lo"], 1)
+    asked, _, again = fake.endpoint.bodies
+    assert again.pop("messages") == [
+        *asked.pop("messages"),
+        {"role": "assistant", "content": "Hel"},
+    ]
+    assert again == asked
+    assert await fake.model.continue_turn(turn, HELLO, []) is turn
+    assert len(fake.notices) == 1
+
+
+async def test_a_model_that_does_not_go_on_is_known_to_the_registry() -> None:
+    fake = _Model(streamed(text("Hel"), finish("length"), DONE), refused(400, "no prefill"))
+    first = await fake.model.turn(HELLO, [])
+    assert await fake.model.continue_turn(first, HELLO, [], max_continuations=3) is first
+    assert not fake.endpoints.capabilities(SETTINGS).for_model("m").assistant_prefill
+    assert len(fake.notices) == 1
+
+
 async def test_a_turn_without_tools_declares_none() -> None:
     fake = _Model(answer("x"))
     await fake.model.turn(HELLO, [])

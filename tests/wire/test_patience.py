@@ -16,7 +16,7 @@ from host.errors import (
     StreamBroken,
     WireError,
 )
-from host.wire.patience import MAX_RETRY_AFTER_SECONDS, Patience, blames_output
+from host.wire.patience import MAX_RETRY_AFTER_SECONDS, Patience, Remedy, blames_output
 from host.wire.retry import backoff_seconds
 
 BUSY = EndpointUnavailable(1, 429, detail="slow down")
@@ -39,25 +39,30 @@ _failures = st.sampled_from(
 )
 
 
-@given(st.lists(st.tuples(_failures, st.integers(0, 60)), max_size=40), st.integers(-1, 4))
+@given(
+    st.lists(st.tuples(_failures, st.integers(0, 60)), max_size=40),
+    st.integers(-1, 4),
+    st.booleans(),
+)
 def test_patience_ends_and_spends_no_more_than_it_was_given(
-    failures: list[tuple[WireError, int]], max_retries: int
+    failures: list[tuple[WireError, int]], max_retries: int, may_call: bool
 ) -> None:
     patience = Patience(max_retries, 120, label="m")
-    now, spent, redrawn, loading_since = 0.0, 0, 0, None
+    now, spent, remedies, loading_since = 0.0, 0, list[Remedy](), None
     for failure, pause in failures:
-        wait = patience.wait_for(failure, now=now, jitter=0.75)
+        wait = patience.wait_for(failure, now=now, jitter=0.75, may_call=may_call)
         if wait is None:
             continue
         spent += wait.spends_attempt
-        redrawn += wait.resample
+        remedies += [wait.remedy] if wait.remedy else []
         if failure is LOADING and not wait.spends_attempt:
             loading_since = now if loading_since is None else loading_since
             assert now - loading_since < 120
         assert wait.seconds <= MAX_RETRY_AFTER_SECONDS
         now += wait.seconds + pause
     assert spent == patience.retries <= max(0, max_retries)
-    assert redrawn <= 1
+    in_order = ["no calls", "other draw"] if may_call else ["other draw"]
+    assert remedies == in_order[: len(remedies)]
 
 
 @given(st.integers(0, 5), st.floats(0.5, 1), st.none() | st.floats(0, 1000))
@@ -105,13 +110,45 @@ def test_no_patience_with_a_loading_model_is_possible(limit: float) -> None:
     assert Patience(0, limit, label="m").wait_for(LOADING, now=0, jitter=1) is None
 
 
-def test_an_unreadable_answer_is_drawn_once_more_whatever_the_retries() -> None:
-    for max_retries in (0, 3):
-        patience = Patience(max_retries, 0, label="m")
-        first = patience.wait_for(UNREADABLE, now=0, jitter=1)
-        assert first is not None
-        assert (first.resample, first.spends_attempt) == (True, False)
-        assert patience.wait_for(UNREADABLE, now=0, jitter=1) is None
+@pytest.mark.parametrize("max_retries", [0, 3])
+def test_an_unreadable_answer_is_asked_for_otherwise_whatever_the_retries(max_retries: int) -> None:
+    patience = Patience(max_retries, 0, label="m")
+    waits = [patience.wait_for(UNREADABLE, now=0, jitter=1, may_call=True) for _ in range(3)]
+    assert [wait and (wait.remedy, wait.spends_attempt, wait.seconds) for wait in waits] == [
+        ("no calls", False, 0),
+        ("other draw", False, 0),
+        None,
+    ]
+    patience = Patience(max_retries, 0, label="m")
+    draws = [patience.wait_for(UNREADABLE, now=0, jitter=1, may_call=False) for _ in range(2)]
+    assert [wait and wait.remedy for wait in draws] == ["other draw", None]
+
+
+def test_a_server_that_cannot_be_told_not_to_call_gets_another_draw() -> None:
+    refused = EndpointRefused(400, "Invalid tool_choice: none")
+    patience = Patience(0, 0, label="m")
+    assert patience.wait_for(refused, now=0, jitter=1, may_call=True) is None
+    patience.wait_for(UNREADABLE, now=0, jitter=1, may_call=True)
+    wait = patience.wait_for(refused, now=0, jitter=1, may_call=True)
+    assert wait is not None
+    assert wait.remedy == "other draw"
+    assert patience.wait_for(refused, now=0, jitter=1, may_call=True) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UNREADABLE,
+        EndpointUnavailable(1, 500, detail="Failed to parse input at pos 184: <tool_call>"),
+        EndpointRefused(400, "Failed to call a function. Please adjust your prompt."),
+        EndpointRefused(
+            400,
+            "tool call validation failed: attempted to call tool 'x' which was not in request",
+        ),
+    ],
+)
+def test_what_servers_say_of_their_models_output_is_known(error: WireError) -> None:
+    assert blames_output(error)
 
 
 def test_only_a_500_about_the_output_blames_the_output() -> None:

@@ -19,21 +19,34 @@ _PLAIN: list[Pair] = [
     ({"type": "string", "pattern": r"^\d+$", "minLength": 2}, {"type": "string", "minLength": 2}),
     ({"enum": ["a", "b"]}, {"enum": ["a", "b"]}),
     ({"$ref": "#/$defs/A"}, {"$ref": "#/$defs/A"}),
-    ({"$ref": "#/properties/format"}, {"$ref": "#/properties/format"}),
-    ({"$ref": "https://example.org/a.json"}, {"$ref": "https://example.org/a.json"}),
+    ({"$ref": "#/$defs/A/properties/b"}, {"$ref": "#/$defs/A/properties/b"}),
     ({"additionalProperties": True}, {"additionalProperties": True}),
     ({"additionalProperties": False}, {"additionalProperties": False}),
-    (False, False),
+    ({"minimum": 1.5, "exclusiveMaximum": True}, {"minimum": 1.5, "exclusiveMaximum": True}),
     # llama-server b10434 refuses what stands on the left of these.
     (True, {}),
     ({"type": "str", "title": "t"}, {"title": "t"}),
     ({"type": "any"}, {}),
     ({"type": "string", "minLength": -1}, {"type": "string"}),
+    ({"type": "string", "maxLength": 2000}, {"type": "string"}),
+    ({"type": "string", "maxLength": 1000}, {"type": "string", "maxLength": 1000}),
     ({"type": "array", "maxItems": "2"}, {"type": "array"}),
     ({"enum": []}, {}),
     ({"$ref": "#"}, {}),
     ({"$ref": "#/$defs/Missing"}, {}),
     ({"$ref": "#/definitions/A"}, {}),
+    # And xllamacpp 2026.10 of these.
+    (False, {"not": {}}),
+    ({"anyOf": [], "title": "t"}, {"title": "t"}),
+    ({"oneOf": []}, {}),
+    ({"allOf": []}, {}),
+    ({"anyOf": {"type": "string"}}, {}),
+    ({"enum": "a"}, {}),
+    ({"enum": None}, {}),
+    ({"type": 5}, {}),
+    ({"maximum": "9", "minimum": 1}, {"minimum": 1}),
+    ({"$ref": "https://example.org/a.json"}, {}),
+    ({"$ref": "#/properties/nobody"}, {}),
 ]
 
 
@@ -64,6 +77,27 @@ def test_only_keywords_at_schema_positions_go(properties: dict[str, Pair]) -> No
     raw = {"properties": {name: one for name, (one, _) in properties.items()}, "$defs": pool}
     kept = {"properties": {name: one for name, (_, one) in properties.items()}, "$defs": pool}
     assert relax(raw) == kept
+
+
+@pytest.mark.parametrize(
+    ("pointer", "stays"),
+    [
+        ("#/properties/a", True),
+        ("#/properties/a/properties/b", True),
+        ("#/properties/a/properties", True),
+        ("#/properties/a/type", False),
+        ("#/properties/c", False),
+        ("#/properties/a/type/x", False),
+        ("a.json#/properties/a", False),
+    ],
+)
+def test_a_reference_stays_where_it_leads_somewhere_in_the_document(
+    pointer: str, stays: bool
+) -> None:
+    inner = {"type": "object", "properties": {"b": {"type": "string"}}}
+    schema = {"properties": {"a": inner, "d": {"$ref": pointer}}}
+    relaxed = relax(schema)["properties"]["d"]
+    assert relaxed == ({"$ref": pointer} if stays else {})
 
 
 @pytest.mark.parametrize("name", [*KEYWORD_NAMES, "enum", "minLength"])

@@ -96,6 +96,8 @@ async def test_a_question_is_one_whole_request_with_hints_against_thinking() -> 
         (whole(None, reasoning_content="<think>b</think> z "), "z"),
         (whole("", reasoning_content=7), ""),
         (whole("", reasoning="z"), "z"),
+        (whole(None, refusal="I will not"), "I will not"),
+        (whole([{"type": "thinking", "thinking": [{"type": "text", "text": "z"}]}]), "z"),  # type: ignore[arg-type]  # Mistral answers so
         (whole([{"type": "text", "text": "par"}, {"type": "text", "text": "ts"}]), "parts"),  # type: ignore[arg-type]  # some servers answer so
         (as_json({"choices": []}), ""),
         (as_json({}), ""),
@@ -252,6 +254,38 @@ async def test_an_endpoint_without_strict_schemas_gets_a_relaxed_one() -> None:
     await tasks.ask_json()
     shapes = [body["response_format"]["json_schema"]["schema"] for body in tasks.bodies]
     assert ["pattern" in shape["properties"]["day"] for shape in shapes] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        refused(
+            400,
+            "Unable to generate parser for this template. Automatic parser generation failed: "
+            "JSON schema error at #/properties/x: unsupported $ref #",
+        ),
+        refused(400, "Failed to initialize samplers: failed to parse grammar"),
+        refused(
+            500, "The model produced output that does not match the expected peg-native format"
+        ),
+    ],
+)
+async def test_a_shape_no_grammar_can_hold_is_asked_for_in_words(refusal: Reply) -> None:
+    tasks = _Tasks(refusal, whole('{"day": "1"}'), whole('{"day": "2"}'))
+    tasks.endpoints.capabilities(SETTINGS).strict_schemas = False
+    assert await tasks.ask_json() == {"day": "1"}
+    assert await tasks.ask_json() == {"day": "2"}
+    assert ["response_format" in body for body in tasks.bodies] == [True, False, True]
+    assert tasks.bodies[1].items() >= NO_HINTS.items()
+    assert tasks.known() == ModelCapabilities()
+    assert len(tasks.notices) == 1
+
+
+async def test_in_words_a_refusal_of_the_hints_is_still_answered() -> None:
+    tasks = _Tasks(refused(400, "failed to parse grammar"), BARE, whole('{"day": "1"}'))
+    tasks.endpoints.capabilities(SETTINGS).strict_schemas = False
+    assert await tasks.ask_json() == {"day": "1"}
+    assert not tasks.bodies[2].keys() & {"response_format", "chat_template_kwargs"}
 
 
 # --- what may fail ----------------------------------------------------------------------------

@@ -26,6 +26,12 @@ _models = st.builds(
     thinking_hints=st.booleans(),
     refused_fields=st.sets(_names, max_size=3),
     refused_efforts=st.sets(_names, max_size=2),
+    tools=st.booleans(),
+    refused_tools=st.dictionaries(
+        st.sampled_from(["a", "b", "c"]).map(lambda digit: digit * 64),
+        st.sampled_from(["bare", "out"]),
+        max_size=2,
+    ),
     supported_efforts=st.none() | st.lists(_names, min_size=1, max_size=3).map(tuple),
 )
 _times = st.none() | st.integers(0, 10**10).map(lambda s: datetime.fromtimestamp(s, UTC))
@@ -75,6 +81,29 @@ def test_merging_turns_off_the_union_and_nothing_on(
     merged = _refusals(into)
     merge_capabilities(into, refused)
     assert _refusals(into) == merged
+
+
+@given(_models, _models)
+def test_of_two_forms_of_a_tool_the_lesser_one_is_merged(
+    ours: ModelCapabilities, theirs: ModelCapabilities
+) -> None:
+    into = Capabilities(models={"m": ours})
+    both = [dict(ours.refused_tools), dict(theirs.refused_tools)]
+    merge_capabilities(into, Capabilities(models={"m": theirs}))
+    for digest in {*both[0], *both[1]}:
+        forms = {one.get(digest) for one in both} - {None}
+        assert ours.refused_tools[digest] == ("out" if "out" in forms else "bare")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"a" * 63: "bare"}, {"A" * 64: "bare"}, {"a" * 64: "whole"}, {"a" * 64: 1}, ["a" * 64]],
+)
+def test_what_is_no_form_of_a_tool_is_not_read(entry: object) -> None:
+    models = {"m": {"refusedTools": entry, "reasoningEffort": False}}
+    read = read_capabilities({"version": 1, "endpoints": {"e": {"models": models}}})
+    assert read is not None
+    assert read["e"].models["m"].refused_tools == {}
 
 
 def test_nothing_refused_is_an_empty_snapshot() -> None:

@@ -29,6 +29,8 @@ CASES: list[tuple[bytes, list[str]]] = [
     (b": ping\n\n:\n\ndata: a\n\n", ["a"]),
     (b"event: error\nid: 3\nretry: 10\ndata: a\n\n", ["a"]),
     (b"event: done\n\n", []),
+    (b'error: {"code":500}\n\n', ['{"error":{"code":500}}']),
+    (b'data: a\nerrors: b\n\nerror:"no"', ["a", '{"error":"no"}']),
     (b"DATA: a\ndatax: b\n data: c\n\n", []),
     (BOM + b"data: a\n\n", ["a"]),
     (BOM, []),

@@ -202,6 +202,20 @@ async def test_a_server_that_stays_on_the_line_after_done_is_not_waited_for() ->
         assert (await _turn(streamed(text("x"), DONE, Mute()))).content == "x"
 
 
+@pytest.mark.parametrize("count", [1, 3])
+async def test_a_running_count_is_no_word_of_the_end(count: int) -> None:
+    counted = [{**text("half"), "usage": {"prompt_tokens": 9, "completion_tokens": 1}}] * count
+    with pytest.raises(StreamBroken):
+        await _turn(streamed(*counted))
+    turn = await _turn(streamed(*counted, DONE))
+    assert (turn.content, turn.usage.prompt_tokens) == ("half" * count, 9)
+
+
+async def test_silence_after_the_end_is_none_however_long_the_answer_took() -> None:
+    pieces = (text("x"), Pause(29.95), DONE, Mute())
+    assert (await _turn(streamed(*pieces), idle_seconds=30)).content == "x"
+
+
 # --- errors -----------------------------------------------------------------------------------
 
 
@@ -218,6 +232,7 @@ async def test_a_server_that_stays_on_the_line_after_done_is_not_waited_for() ->
         (streamed(role(), error_event("no", code="429")), EndpointUnavailable, 429),
         (streamed(role(), error_event("no", code="bad_tool")), EndpointRefused, None),
         (streamed({"error": "it said no"}), EndpointRefused, None),
+        (streamed(role(), 'error: {"code":500,"message":"no"}\n\n'), EndpointUnavailable, 500),
         (streamed({"object": "error", "message": "no", "code": 400}), EndpointRefused, 400),
         (as_json({"error": {"message": "no", "code": 400}}), EndpointRefused, 400),
         (as_json([{"error": {"message": "no"}}], 400), EndpointRefused, 400),
@@ -229,6 +244,13 @@ async def test_every_failure_is_one_of_ours(
     with pytest.raises(kind) as caught:
         await _turn(reply)
     assert getattr(caught.value, "status", "none at all") == status
+
+
+async def test_a_code_inside_an_answer_is_not_called_an_http_status() -> None:
+    with pytest.raises(EndpointUnavailable, match="failed with status 500") as caught:
+        await _turn(streamed(role(), error_event("the model's own fault", code=500)))
+    assert "HTTP 500" not in str(caught.value)
+    assert "the model's own fault" in str(caught.value)
 
 
 async def test_a_web_page_means_a_wrong_address() -> None:

@@ -92,6 +92,10 @@ def test_a_chunk_without_text_reasoning_or_call_carries_nothing(chunk: object) -
         (delta(reasoning_content="", reasoning="t"), reasoning("t")),
         (delta(reasoning_content="one", reasoning="other"), reasoning("one")),
         (delta(content=[{"type": "text", "text": "a"}, {"type": "image"}]), output("a")),
+        (delta(content=[{"type": "thinking", "thinking": [{"text": "t"}]}]), reasoning("t")),
+        (delta(reasoning_details=[{"type": "reasoning.text", "text": "t"}]), reasoning("t")),
+        (delta(reasoning_text="t"), reasoning("t")),
+        (delta(content=None, refusal="no"), output("no")),
         (delta(content="<thi"), Progress(carried=True)),
         (delta(tool_calls=[{"index": 0}]), Progress(carried=True)),
         (
@@ -166,6 +170,19 @@ def test_counts_come_from_the_latest_report_and_are_not_summed() -> None:
     reports = [{"usage": {"prompt_tokens": 10, "completion_tokens": n}} for n in (1, 2, 3)]
     usage = assembled(*reports, {"usage": None}).usage
     assert (usage.prompt_tokens, usage.completion_tokens) == (10, 3)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"choices": [{"delta": {}, "finish_reason": "stop", "usage": {"prompt_tokens": 9}}]},
+        {"choices": [], "x_groq": {"id": "r", "usage": {"prompt_tokens": 9}}},
+    ],
+)
+def test_a_report_is_found_where_moonshot_and_groq_put_it(chunk: Chunk) -> None:
+    assert assembled(delta(content="a"), chunk).usage.prompt_tokens == 9
+    standard = {**chunk, "usage": {"prompt_tokens": 8}}
+    assert assembled(standard).usage.prompt_tokens == 8
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

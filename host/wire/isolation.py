@@ -1,0 +1,219 @@
+"""Finding out which tools of a refused request an endpoint does not take, by asking it (ours).
+
+Probes hold no conversation and ask for one token. Where the refusal was an HTTP status, an answer
+is closed at its headers, before any prompt is read (xllamacpp 2026.10 sends them after 0.03 s, the
+first byte of a slow prompt after 30 s); a refusal that came inside an answer is looked for there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import httpx2
+import openai
+
+from host.errors import EndpointRefused, EndpointSilent, WireError
+from host.records import ToolDefinition
+from host.text.json_text import compact_json
+from host.wire.answer_bytes import AnswerBytes
+from host.wire.capabilities import Capabilities, ModelCapabilities
+from host.wire.culprit_search import Finding, Trial, culprit_search
+from host.wire.failure import IN_ANSWER, ForeignFailures, redactor_of, words_of
+from host.wire.negotiation import NoticeListener
+from host.wire.refusals import Lesson, learn
+from host.wire.schema_compat import relax_tools
+from host.wire.streaming import CHAT_PATH, stream_turn
+from host.wire.tool_forms import (
+    STRANGER,
+    in_forms,
+    probe_body,
+    tool_digest,
+    tool_names,
+    with_accepted_tools,
+)
+from host.wire.tool_refusals import (
+    is_probe_refused,
+    isolation_notice,
+    may_be_tools,
+    reason_of,
+    suspects_in,
+)
+
+
+async def isolate_tools(
+    client: openai.AsyncOpenAI,
+    capabilities: Capabilities,
+    body: Mapping[str, Any],
+    error: WireError,
+    *,
+    model: str,
+    on_notice: NoticeListener,
+    limit_seconds: float | None = None,
+) -> bool:
+    """Learns which tools of a refused request are at fault; whether to send it again.
+
+    What is learned stands in the model's ``refused_tools`` (or ``tools``, ``strict_schemas``) and
+    is told in one notice. Nothing is learned, and False returned, when the refusal is about
+    something else or when a probe fails in any other way than by a refusal. At most
+    ``MAX_PROBES`` + 2 requests are sent. Of several runs refused at once one asks, and the others
+    wait for it; one that is stopped leaves the asking to the next.
+
+    Args:
+        body: as it was sent.
+        error: what was answered.
+        model: "" for a request without one; label of the notice.
+        limit_seconds: how long one probe may take; None waits for ever.
+    """
+    if not body.get("tools") or not may_be_tools(error, words_of(error)):
+        return False
+    known = capabilities.for_model(model)
+    if with_accepted_tools(body, known) is not body:
+        return True  # another run has found out since this request was sent
+    if known.isolating is not None:
+        await known.isolating.wait()
+        return True
+    done = known.isolating = anyio.Event()
+    try:
+        probing = _Probing(client, body, known, _is_inside(error), limit_seconds)
+        return await _Isolation(capabilities, known, probing, error, model, on_notice).run()
+    finally:
+        known.isolating = None
+        done.set()
+
+
+@dataclass(slots=True)
+class _Probing:
+    client: openai.AsyncOpenAI
+    body: Mapping[str, Any]
+    known: ModelCapabilities
+    inside: bool
+    limit_seconds: float | None
+    words: str = ""
+
+    async def refuses(self, tools: Sequence[ToolDefinition]) -> bool:
+        """Whether the endpoint refuses these tools; ``words`` are what it said then.
+
+        Raises:
+            WireError: it failed in another way.
+        """
+        body = probe_body(self.body, tools, self.known)
+        try:
+            if self.inside:
+                await stream_turn(self.client, body, idle_seconds=self.limit_seconds)
+            else:
+                await _headers_of(self.client, body, self.limit_seconds)
+        except WireError as error:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            self.words = words_of(error)
+            refused = is_probe_refused(error, self.words)
+            if refused is None:
+                raise
+            return refused
+        return False
+
+
+@dataclass(slots=True)
+class _Isolation:
+    capabilities: Capabilities
+    known: ModelCapabilities
+    probing: _Probing
+    error: WireError
+    model: str
+    on_notice: NoticeListener
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    async def run(self) -> bool:
+        tools: list[ToolDefinition] = list(self.probing.body["tools"])
+        try:
+            if not await self.probing.refuses(tools):
+                return False
+            relaxed = relax_tools(tools) if self.capabilities.strict_schemas else tools
+            if relaxed != tools:
+                if not await self.probing.refuses(relaxed):
+                    self._relax("server takes the tool schemas only without pattern and format")
+                    return True
+                tools = relaxed
+            finding = await self._searched(tools)
+        except WireError:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            return False
+        if finding.fault == "elsewhere":
+            return False
+        if tools is relaxed:
+            self._relax()
+        self._remember(finding, tools)
+        return True
+
+    async def _searched(self, tools: list[ToolDefinition]) -> Finding:
+        names = tool_names(tools)
+        said = words_of(self.error)
+        self.reasons = dict.fromkeys(range(len(tools)), reason_of(self.probing.words or said))
+        search = culprit_search(len(tools), suspects=suspects_in(said, names))
+        trial = next(search)
+        while True:
+            refused = await self._refuses(trial, tools)
+            try:
+                trial = search.send(refused)
+            except StopIteration as end:
+                finding: Finding = end.value
+                return finding
+
+    async def _refuses(self, trial: Trial, tools: list[ToolDefinition]) -> bool:
+        tried = [STRANGER] if trial.is_stranger else in_forms(tools, trial.forms)
+        refused = await self.probing.refuses(tried)
+        if refused:
+            # The first culprit of a list is what servers speak of, and what is found first.
+            whole = [index for index, form in trial.forms.items() if form == "whole"]
+            self.reasons |= dict.fromkeys(whole, reason_of(self.probing.words))
+        return refused
+
+    def _remember(self, finding: Finding, tools: list[ToolDefinition]) -> None:
+        if finding.fault == "all tools":
+            self.known.tools = False
+        for index in finding.bare:
+            self.known.refused_tools[tool_digest(tools[index])] = "bare"
+        for index in finding.out:
+            self.known.refused_tools[tool_digest(tools[index])] = "out"
+        label = self.model or "server"
+        self.on_notice(isolation_notice(label, finding, tool_names(tools), self.reasons))
+
+    def _relax(self, notice: str = "") -> None:
+        learn(self.capabilities, Lesson(latch="strict_schemas", notice=notice))
+        if notice:
+            self.on_notice(notice)
+
+
+async def _headers_of(
+    client: openai.AsyncOpenAI, body: Mapping[str, Any], limit_seconds: float | None
+) -> None:
+    """Sends a request and closes its answer when its headers are there.
+
+    Raises:
+        WireError: the endpoint failed.
+    """
+    limit = limit_seconds or math.inf
+    with anyio.move_on_after(limit) as scope, ForeignFailures(redactor_of(client)):
+        response: Any = await client.post(
+            CHAT_PATH,
+            cast_to=httpx2.Response,
+            content=compact_json(body).encode(),
+            options={"timeout": None},
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )
+        async with AnswerBytes(response):
+            return
+    await anyio.lowlevel.checkpoint_if_cancelled()
+    if scope.cancelled_caught:
+        raise EndpointSilent(limit, True)
+
+
+def _is_inside(error: WireError) -> bool:
+    """Whether a refusal came inside an answer that had begun well."""
+    words = error.body if isinstance(error, EndpointRefused) else str(error)
+    return IN_ANSWER in words or not isinstance(error.__cause__, openai.APIStatusError)

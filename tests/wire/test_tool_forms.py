@@ -1,0 +1,170 @@
+"""Tools in the forms an endpoint takes."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.records import ToolDefinition
+from host.wire.capabilities import ModelCapabilities
+from host.wire.tool_forms import (
+    MAX_DESCRIPTION_CHARS,
+    accepted_tools,
+    bare_tool,
+    in_forms,
+    probe_body,
+    tool_digest,
+    tool_names,
+    with_accepted_tools,
+)
+from tests.wire.schemas import SCHEMAS
+
+
+def tool(name: str, parameters: Any = None, **more: Any) -> ToolDefinition:
+    function = {"name": name, "parameters": parameters or {"type": "object", "properties": {}}}
+    return {"type": "function", "function": {**function, **more}}  # type: ignore[typeddict-item]  # any JSON
+
+
+def schema(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+
+
+TOOLS = st.builds(
+    tool,
+    st.sampled_from(["mail__send", "disk__read", "clock__now"]),
+    st.dictionaries(st.sampled_from("abc"), SCHEMAS, max_size=2).map(
+        lambda properties: {"type": "object", "properties": properties}
+    ),
+)
+
+
+@given(TOOLS)
+def test_a_bare_tool_keeps_its_name_and_tells_its_schema_in_words(one: ToolDefinition) -> None:
+    before = deepcopy(one)
+    bare = bare_tool(one)
+    assert one == before
+    assert bare_tool(one) is bare
+    assert bare["function"]["name"] == one["function"]["name"]
+    assert bare["function"]["parameters"] == {"type": "object", "properties": {}}
+    words = bare["function"]["description"]
+    assert len(words) <= MAX_DESCRIPTION_CHARS
+    assert all(name in words for name in one["function"]["parameters"]["properties"])
+    assert bare_tool(bare) == bare
+
+
+def test_a_schema_too_long_to_tell_is_told_by_its_names_or_not_at_all() -> None:
+    long = schema("folder", "query")
+    long["properties"]["query"]["description"] = "x" * 2000
+    assert bare_tool(tool("f", long, description="Finds."))["function"]["description"] == (
+        "Finds.\n\nArguments: folder, query"
+    )
+    many = schema(*(f"property_{i}" for i in range(200)))
+    assert bare_tool(tool("f", many, description="Finds."))["function"]["description"] == "Finds."
+
+
+def test_a_strict_tool_is_not_strict_any_more_and_null_is_no_description() -> None:
+    function = bare_tool(tool("f", strict=True, description=None))["function"]
+    assert function == {"name": "f", "description": "", "parameters": schema()}
+
+
+def test_what_is_no_function_stays_as_it_is() -> None:
+    custom: Any = {"type": "custom", "custom": {"name": "x"}}
+    assert bare_tool(custom) is custom
+    assert tool_names([custom, tool("f")]) == ["", "f"]
+
+
+@given(st.lists(TOOLS, max_size=6), st.data())
+def test_each_tool_is_sent_in_the_form_remembered_for_it(
+    tools: list[ToolDefinition], data: st.DataObject
+) -> None:
+    forms = {tool_digest(one): data.draw(st.sampled_from(["bare", "out", None])) for one in tools}
+    refused: Any = {digest: form for digest, form in forms.items() if form}
+    expected = [
+        bare_tool(one) if forms[tool_digest(one)] == "bare" else one
+        for one in tools
+        if forms[tool_digest(one)] != "out"
+    ]
+    # A bare form may itself be a definition that is left out.
+    expected = [one for one in expected if refused.get(tool_digest(one)) != "out"]
+    assert accepted_tools(tools, ModelCapabilities(refused_tools=refused)) == expected
+
+
+def test_a_bare_form_that_is_refused_too_is_left_out() -> None:
+    f = tool("f", schema("a"))
+    known = ModelCapabilities(
+        refused_tools={tool_digest(f): "bare", tool_digest(bare_tool(f)): "out"}
+    )
+    assert accepted_tools([f, tool("g")], known) == [tool("g")]
+
+
+def test_a_tool_that_changed_is_tried_whole_again() -> None:
+    old, new = tool("f", schema("a")), tool("f", schema("a", "b"))
+    known = ModelCapabilities(refused_tools={tool_digest(old): "out"})
+    assert accepted_tools([old, new], known) == [new]
+
+
+def test_the_digest_does_not_depend_on_the_order_of_keys() -> None:
+    one = tool("f", schema("a"))
+    turned: Any = json.loads(json.dumps(one, sort_keys=True))
+    assert tool_digest(one) == tool_digest(turned)
+    assert tool_digest(one) != tool_digest(tool("g", schema("a")))
+
+
+def test_a_body_with_nothing_refused_is_itself() -> None:
+    body = {"tools": [tool("f")], "tool_choice": "auto"}
+    assert with_accepted_tools(body, ModelCapabilities()) is body
+    others = ModelCapabilities(refused_tools={tool_digest(tool("g")): "out"})
+    assert with_accepted_tools(body, others) is body
+    assert with_accepted_tools({"messages": []}, ModelCapabilities(tools=False)) == {"messages": []}
+
+
+@pytest.mark.parametrize("known", [ModelCapabilities(tools=False), None])
+def test_the_last_tool_takes_the_fields_of_tools_with_it(known: ModelCapabilities | None) -> None:
+    f = tool("f")
+    known = known or ModelCapabilities(refused_tools={tool_digest(f): "out"})
+    body = {"model": "m", "tools": [f], "tool_choice": "auto", "parallel_tool_calls": True}
+    assert with_accepted_tools(body, known) == {"model": "m"}
+
+
+@pytest.mark.parametrize(("named", "stays"), [("f", False), ("g", True)])
+def test_only_a_tool_that_is_there_can_be_chosen(named: str, stays: bool) -> None:
+    f, g = tool("f"), tool("g")
+    known = ModelCapabilities(refused_tools={tool_digest(f): "out"})
+    choice = {"type": "function", "function": {"name": named}}
+    sent = with_accepted_tools({"tools": [f, g], "tool_choice": choice}, known)
+    assert sent["tools"] == [g]
+    assert ("tool_choice" in sent) is stays
+
+
+def test_a_probe_holds_nothing_of_the_conversation_and_asks_for_one_token() -> None:
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "secret"}],
+        "tools": [tool("f"), tool("g")],
+        "tool_choice": "required",
+        "parallel_tool_calls": False,
+        "response_format": {"type": "json_object"},
+        "stream_options": {"include_usage": True},
+        "max_completion_tokens": 900,
+        "provider": {"order": ["a"]},
+    }
+    known = ModelCapabilities(legacy_token_limit=False)
+    base = {
+        "model": "m",
+        "provider": {"order": ["a"]},
+        "messages": [{"role": "user", "content": "hi"}],
+        "stream": True,
+        "max_completion_tokens": 1,
+    }
+    assert probe_body(body, [tool("g")], known) == {**base, "tools": [tool("g")]}
+    assert probe_body(body, [], known) == base
+
+
+def test_tools_are_picked_by_index_and_form() -> None:
+    tools = [tool("f", schema("a")), tool("g"), tool("h")]
+    assert in_forms(tools, {0: "bare", 2: "whole"}) == [bare_tool(tools[0]), tools[2]]
