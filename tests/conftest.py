@@ -16,10 +16,11 @@ from tests.fakes.clock import JUMP_THRESHOLD_SECONDS, jumping_loop
 settings.register_profile(
     "host",
     deadline=None,
-    max_examples=25,
+    max_examples=15,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
+settings.register_profile("ci", settings.get_profile("host"), max_examples=60)
 settings.register_profile("thorough", settings.get_profile("host"), max_examples=1000)
 settings.load_profile("host")
 
@@ -45,6 +46,11 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 def real_time(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """Both backends on the real clock: for child processes and sockets."""
     return request.param, {}
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are processors: many tests wait for other processes."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
 
 
 def pytest_collection_finish() -> None:

@@ -76,9 +76,8 @@ def pure_modules() -> list[str]:
     return sorted(set(SOURCES) - SHELLS - RECORDS_ONLY)
 
 
-@pytest.mark.parametrize("module", SOURCES)
-def test_imports_go_down_and_never_sideways(module: str) -> None:
-    assert floor_problems(module, SOURCES[module]) == []
+def test_imports_go_down_and_never_sideways() -> None:
+    assert [p for module, source in SOURCES.items() for p in floor_problems(module, source)] == []
 
 
 def test_no_circle_of_imports() -> None:
@@ -90,26 +89,24 @@ def test_every_room_of_the_plan_is_there_and_no_other() -> None:
     assert rooms <= set(FLOORS)
 
 
-@pytest.mark.parametrize("module", sorted(set(SOURCES) - SHELLS))
-def test_a_module_that_is_no_shell_has_no_effects(module: str) -> None:
-    assert purity_problems(module, SOURCES[module]) == []
+def test_a_module_that_is_no_shell_has_no_effects() -> None:
+    silent = sorted(set(SOURCES) - SHELLS)
+    assert [p for module in silent for p in purity_problems(module, SOURCES[module])] == []
 
 
-@pytest.mark.parametrize("module", pure_modules())
-def test_a_pure_module_has_a_property_test(module: str) -> None:
-    path = ROOT / "tests" / ("/".join(_test_path(module)) + ".py")
-    assert path.exists(), f"{module} has no {path.relative_to(ROOT)}"
-    assert has_property_test(path.read_text("utf-8")), f"{path.name} has no @given"
+def test_a_pure_module_has_a_property_test() -> None:
+    paths = {module: ROOT / "tests" / _test_path(module) for module in pure_modules()}
+    assert [module for module, path in paths.items() if not path.exists()] == []
+    assert [m for m, path in paths.items() if not has_property_test(path.read_text("utf-8"))] == []
 
 
-def _test_path(module: str) -> list[str]:
+def _test_path(module: str) -> str:
     *rooms, name = module.split(".")[1:]
-    return [*rooms, f"test_{name}"]
+    return "/".join([*rooms, f"test_{name}.py"])
 
 
-@pytest.mark.parametrize("module", SOURCES)
-def test_modules_and_functions_stay_short(module: str) -> None:
-    assert size_problems(module, SOURCES[module]) == []
+def test_modules_and_functions_stay_short() -> None:
+    assert [p for module, source in SOURCES.items() for p in size_problems(module, source)] == []
 
 
 def test_half_of_the_modules_are_under_150_lines() -> None:

@@ -52,6 +52,7 @@ def test_the_recorded_run_plays_on_live_servers_to_its_answer_and_receipt(
     assert places == sorted(places)
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_otherwise_ends_the_demo_with_a_line_that_names_the_tool(
     agent_host: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def big_fleet() -> dict[str, Any]:
     return special | {f"plain{number}": plain for number in range(7)}
 
 
+@pytest.mark.slow
 def test_nothing_of_a_big_fleet_outlives_a_question_however_it_ends(start: StartHost) -> None:
     endings = {
         "killed": (HALF_AN_ANSWER, -signal.SIGKILL),

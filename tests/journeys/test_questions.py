@@ -20,6 +20,7 @@ def is_tidy(ended: Ended) -> bool:
     return not any(word in ended.err for word in ("Traceback", "Exception", "Warning"))
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_from_a_cold_start(tmp_path: Path) -> None:
     write_servers(tmp_path, {"plain": plain_server()})
     with HttpEndpoint(calling("plain__echo", text="hi"), answer("It said hi.")) as endpoint:

@@ -28,9 +28,13 @@ def anyio_backend(real_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str,
 
 
 @pytest.fixture(scope="module", autouse=True)
+def on_linux() -> None:
+    linux_processes()
+
+
+@pytest.fixture(scope="module")
 def hosts() -> Iterator[dict[tuple[str, str], subprocess.Popen[str]]]:
     """All the hosts at once: importing the SDK takes each of them a while."""
-    linux_processes()
     started = {
         (backend, fate): subprocess.Popen(
             [sys.executable, "-m", "tests.fakes.mcp_servers.host_program", backend],
@@ -56,6 +60,7 @@ async def told_groups(host: subprocess.Popen[str]) -> list[int]:
     return groups
 
 
+@pytest.mark.slow
 async def test_nothing_survives_a_host_that_is_killed(
     hosts: dict[tuple[str, str], subprocess.Popen[str]], anyio_backend_name: str
 ) -> None:
@@ -65,6 +70,7 @@ async def test_nothing_survives_a_host_that_is_killed(
     assert await group_gone(*groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_nothing_survives_a_host_that_is_interrupted_while_it_ends(
     hosts: dict[tuple[str, str], subprocess.Popen[str]], anyio_backend: str
@@ -79,6 +85,7 @@ async def test_nothing_survives_a_host_that_is_interrupted_while_it_ends(
     assert await group_gone(*groups)
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
 async def test_nothing_survives_a_pool_however_its_block_is_left() -> None:
     groups: list[int] = []
 

@@ -133,6 +133,7 @@ async def test_wrong_arguments_of_any_tool_are_answered_with_one_sentence(
         ("notes", "add_note", {"title": "a", "text": "b"}, "Saved as note 1: a", {"title": "a"}),
     ],
 )
+@pytest.mark.slow
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])  # the process is the same
 async def test_a_server_of_its_own_process_answers_and_refuses(
     name: str,
