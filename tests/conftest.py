@@ -42,9 +42,9 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     return _virtual(request.param)
 
 
-@pytest.fixture(params=["asyncio", "trio"])
+@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
 def real_time(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """Both backends on the real clock: for child processes and sockets."""
+    """Both backends on the real clock: for child processes and sockets, on trio with the slow."""
     return request.param, {}
 
 
