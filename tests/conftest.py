@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -46,6 +47,12 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 def real_time(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """Both backends on the real clock: for child processes and sockets, on trio with the slow."""
     return request.param, {}
+
+
+def pytest_configure() -> None:
+    """A shell's background jobs start deaf to Ctrl-C; what is started here must hear it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers() -> int:
