@@ -21,7 +21,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-settings.register_profile("ci", settings.get_profile("host"), max_examples=60)
+settings.register_profile("ci", settings.get_profile("host"), max_examples=25)
 settings.register_profile("thorough", settings.get_profile("host"), max_examples=1000)
 settings.load_profile("host")
 

@@ -15,6 +15,7 @@ from host.config import (
     HostConfig,
     ModelFile,
     configured_model,
+    local_endpoints,
     resolve_endpoint,
     resolve_model,
 )
@@ -55,6 +56,12 @@ async def resolved(
     return choice.base_url, choice.api_key, choice.model, notices
 
 
+@pytest.fixture(autouse=True)
+def busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Local servers may take longer to answer where tests run side by side."""
+    monkeypatch.setattr(local_endpoints, "PROBE_SECONDS", 20.0)
+
+
 async def test_what_the_flags_name_is_taken_without_asking_anybody() -> None:
     flags = EndpointWish(base_url="http://127.0.0.1:9/v1", model="m")
     assert await resolved(flags) == ("http://127.0.0.1:9/v1", NO_KEY, "m", [])
@@ -71,7 +78,10 @@ async def test_with_nothing_named_the_first_local_server_with_models_is_taken() 
         assert any("server 2" in notice and "one" in notice for notice in notices)
 
 
-async def test_a_mute_local_server_is_given_up_in_a_moment() -> None:
+async def test_a_mute_local_server_is_given_up_in_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.undo()
     async with LoopbackEndpoint(streamed(Mute())) as mute, Endpoints() as endpoints:
         assert await find_local_endpoints(endpoints, servers=(("mute", mute.base_url),)) == []
 
