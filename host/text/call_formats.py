@@ -82,13 +82,19 @@ CALL_FORMATS = (
     CallFormat(opener="<tool_call>", read=read_tag),
     CallFormat(opener=r"\[TOOL_CALLS\]", read=call_tokens.read_mistral),
     CallFormat(opener=r"<\|python_tag\|>", read=call_tokens.read_llama),
-    CallFormat(opener=r"<\|python_start\|>", read=call_tokens.read_llama4),
+    CallFormat(opener=r"<\|python_start\|>", read=call_tokens.python_before(r"<\|python_end\|>")),
+    CallFormat(  # LFM2
+        opener=r"<\|tool_call_start\|>", read=call_tokens.python_before(r"<\|tool_call_end\|>")
+    ),
     CallFormat(opener=call_tokens.DEEPSEEK_OPENER, read=call_tokens.read_deepseek),
     CallFormat(opener=call_tokens.KIMI_OPENER, read=call_tokens.read_kimi),
     CallFormat(opener=call_tokens.HARMONY_OPENER, read=call_tokens.read_harmony),
     # Granite 3 leaves it open, Phi-4 closes it
     CallFormat(opener=r"<\|tool_call\|>", read=call_tokens.values_before(r"<\|/tool_call\|>")),
     CallFormat(opener=r"<\|START_ACTION\|>", read=call_tokens.values_before(r"<\|END_ACTION\|>")),
+    # Hunyuan and Jamba; Nemotron
+    CallFormat(opener="<tool_calls>", read=call_tokens.values_before("</tool_calls>")),
+    CallFormat(opener="<TOOLCALL>", read=call_tokens.values_before("</TOOLCALL>")),
     CallFormat(opener=_WRAPPER_OPENER, read=read_wrapper),
     CallFormat(opener=FUNCTION.opener, read=read_function, is_marked=False),
     CallFormat(opener=INVOKE.opener, read=read_invoke, is_marked=False),

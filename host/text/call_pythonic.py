@@ -9,7 +9,7 @@ from host.text.call_values import CallText, ParsedCall, Reading, parsed_call
 from host.text.json_text import parse_json_loosely
 
 _CALL = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*+)\(\s*", re.ASCII)
-_KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*+)\s*=(?!=)\s*", re.ASCII)
+_KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*+)\s*=\s*", re.ASCII)
 _NEXT_IN_LIST = re.compile(r"\s*+,")
 _NEXT = re.compile(r"[ \t\r]*+[;,\n]")
 _LIST_END = re.compile(r"\s*+(?:,\s*+)?\]")

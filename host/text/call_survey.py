@@ -19,6 +19,8 @@ _THINK_TAG = re.compile(
 _THOUGHTS = (
     (r"<\|channel\|>\s*+analysis\s*+<\|message\|>", r"<\|end\|>", True),
     (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", True),
+    (r"\[THINK\]", r"\[/THINK\]", True),
+    ("<seed:think>", "</seed:think>", True),
     ("(?i:<thinking>)", "(?i:</thinking>)", False),
     ("(?i:<reasoning>)", "(?i:</reasoning>)", False),
 )

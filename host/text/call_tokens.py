@@ -74,15 +74,17 @@ def read_llama(source: CallText, start: int) -> Reading:
     return _with_end(source, reading, _LLAMA_END)
 
 
-_PYTHON_END = re.compile(r"\s*+<\|python_end\|>")
+def python_before(close: str) -> Callable[[CallText, int], Reading]:
+    """A reader of Python calls, or JSON ones, and of the ``close`` pattern behind."""
+    end = re.compile(rf"\s*+{close}")
 
+    def read(source: CallText, start: int) -> Reading:
+        reading = read_pythonic(source, start)
+        if not reading.calls:
+            reading = source.calls_from(start)
+        return _with_end(source, reading, end)
 
-def read_llama4(source: CallText, start: int) -> Reading:
-    """The calls behind ``<|python_start|>``: Python calls, or JSON."""
-    reading = read_pythonic(source, start)
-    if not reading.calls:
-        reading = source.calls_from(start)
-    return _with_end(source, reading, _PYTHON_END)
+    return read
 
 
 def _deepseek(words: str) -> str:

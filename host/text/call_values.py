@@ -22,6 +22,7 @@ _SPACE = re.compile(r"\s*")
 _BETWEEN_VALUES = re.compile(r"\s*(?:[;,]\s*)?")
 _CUT_VALUE = re.compile(r"\s*+(?:[;,]\s*+)?(?:\Z|(?P<brace>\{)\s*+(?:[\"']|\Z))")
 _VALUE_STARTS = ("{", "[", '"')
+_OF_DEFINITIONS = ("description", "inputSchema", "input_schema")
 _PATIENCE = 4
 
 
@@ -191,14 +192,21 @@ def parsed_call(name: str, arguments: object) -> ParsedCall | None:
 
 
 def is_definition(value: object) -> bool:
-    """Whether an object describes a tool: its ``parameters`` are a schema, not arguments (ours)."""
+    """Whether an object describes a tool and calls none (ours).
+
+    It has no arguments, but a schema, in ``parameters`` or as MCP and Anthropic call it, or a
+    description and nothing else.
+    """
     if not isinstance(value, dict):
         return False
     record = _function_of(value)
+    if record.get("arguments") is not None or record.get("args") is not None:
+        return False
     parameters = record.get("parameters")
+    if not parameters:
+        return any(key in record for key in _OF_DEFINITIONS)
     return (
-        record.get("arguments") is None
-        and isinstance(parameters, dict)
+        isinstance(parameters, dict)
         and parameters.get("type") == "object"
         and isinstance(parameters.get("properties"), dict)
     )

@@ -94,7 +94,7 @@ class CallFragments:
             if call.index is not None:
                 self._latest_at[call.index] = call
         call.add(fragment)
-        if fragment.id and self._latest_with.get(call.id, call).arrival <= call.arrival:
+        if fragment.id:
             self._latest_with[call.id] = call
 
     def tool_calls(self) -> tuple[ToolCall, ...]:

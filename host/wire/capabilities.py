@@ -33,6 +33,7 @@ class ModelCapabilities:
         refused_efforts: effort values it turned down, lowercase.
         supported_efforts: the effort values it published; None when it never did.
         tools: any tools at all.
+        max_tools: as many tools as it takes in one request; None for any number.
         refused_tools: what is sent instead of a tool, by the digest of its definition
             (`host.wire.tool_forms`). Kept per model: behind one router each has its own checks.
         isolating: set while a run is looking for the tools that are refused; others wait for it.
@@ -48,6 +49,7 @@ class ModelCapabilities:
     refused_efforts: set[str] = field(default_factory=set)
     supported_efforts: tuple[str, ...] | None = None
     tools: bool = True
+    max_tools: int | None = None
     refused_tools: dict[str, AcceptedForm] = field(default_factory=dict)
     isolating: anyio.Event | None = field(default=None, repr=False, compare=False)
 
@@ -93,6 +95,7 @@ def latch_state(capabilities: Capabilities, model: str | None = None) -> tuple[o
         len(refused.refused_efforts),
         refused.supported_efforts,
         refused.tools,
+        refused.max_tools,
         len(refused.refused_tools),
     )
 

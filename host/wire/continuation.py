@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-import anyio.lowlevel
 import openai
 
 from host.errors import ContextOverflow, WireError
@@ -71,7 +70,6 @@ async def continue_turn(
                 turn.content, client, capabilities, model=model, options=options
             )
         except WireError as error:
-            await anyio.lowlevel.checkpoint_if_cancelled()
             if _refuses_prefill(error):
                 _latch(capabilities, model)
             going_on.tell_of(error)

@@ -3,8 +3,9 @@
 A refused list says that some tool is at fault, not which. Halves of what is in doubt are tried
 until one tool is left; it is degraded, and the whole is tried again. Each tool found costs the
 logarithm of the list and one probe more, so that two of 128 or three of 25 are found for sure.
-What the probes do not suffice for is degraded unproven. Whatever the endpoint's rule is (a list
-may also be too much as a whole), the outcome is one that a probe has seen accepted.
+What the probes do not suffice for is degraded unproven. Where each tool is taken alone, how many
+are taken together is found by halves as well. Whatever the endpoint's rule is, the outcome is one
+that a probe has seen accepted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ RESERVED_PROBES = 3
 Form = Literal["whole", "bare"]
 """A tool as it is, or with an empty object schema; one left out has no form."""
 
-Fault = Literal["tools", "all tools", "elsewhere"]
+Fault = Literal["tools", "too many", "all tools", "elsewhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,12 @@ class Finding:
     """What is at fault, and what is accepted instead.
 
     Attributes:
-        fault: "tools" for those named here; "all tools" where the endpoint takes none at all;
-            "elsewhere" when the request is refused without tools too.
+        fault: "tools" for those named here; "too many" where it is their number; "all tools"
+            where the endpoint takes none at all; "elsewhere" when the request is refused without
+            tools too.
         bare: to be sent with an empty schema; out: to be left out; each by index, ascending.
         unproven: of these, the ones in which no fault was shown.
+        most: how many tools are taken together, for "too many"; else None.
         probes: how many requests it took.
     """
 
@@ -54,6 +57,7 @@ class Finding:
     bare: tuple[int, ...] = ()
     out: tuple[int, ...] = ()
     unproven: tuple[int, ...] = ()
+    most: int | None = None
     probes: int = 0
 
 
@@ -94,6 +98,10 @@ class _Search:
                 return self._found("all tools")
         while self._doubted and self._left > RESERVED_PROBES:
             group = yield from self._narrowed()
+            if self._may_be_too_many(group) and (yield from self._fits_alone(*group)):
+                group = yield from self._first_too_much()
+                if (yield from self._fits_alone(*group)):
+                    return (yield from self._too_many(*group))
             yield from self._degrade(group)
             if not (yield from self._refused(self._forms)):
                 return self._found("tools")
@@ -111,6 +119,34 @@ class _Search:
                 self._doubted = _without(self._doubted, half)
                 group = _without(group, half)
         return group
+
+    def _may_be_too_many(self, group: list[int]) -> bool:
+        return len(group) == 1 and not self._takes_bare and self._left > RESERVED_PROBES + 1
+
+    def _fits_alone(self, index: int) -> Generator[Trial, bool, bool]:
+        return not (yield from self._refused({index: self._forms[index]}))
+
+    def _first_too_much(self) -> Generator[Trial, bool, list[int]]:
+        """The tool with which a beginning of the list is refused that was taken without it."""
+        forms = list(self._forms.items())
+        taken, refused = 0, len(forms)
+        while refused - taken > 1 and self._left > RESERVED_PROBES:
+            middle = (taken + refused) // 2
+            if (yield from self._refused(dict(forms[:middle]))):
+                refused = middle
+            else:
+                taken = middle
+        return [forms[taken][0]]
+
+    def _too_many(self, first: int) -> Generator[Trial, bool, Finding]:
+        """Leaves out what comes from ``first`` on, or it alone where that is enough."""
+        rest = [index for index in self._forms if index >= first]
+        without = {index: form for index, form in self._forms.items() if index != first}
+        is_clash = len(rest) > 1 and not (yield from self._refused(without))
+        for index in [first] if is_clash else rest:
+            self._unproven.add(index)
+            del self._forms[index]
+        return self._found("tools" if is_clash else "too many")
 
     def _part_of(self, group: list[int]) -> list[int]:
         named = [index for index in group if index in self._suspects]
@@ -155,12 +191,13 @@ class _Search:
 
     def _found(self, fault: Fault) -> Finding:
         probes = self._max_probes - self._left
-        if fault != "tools":
+        if fault in ("all tools", "elsewhere"):
             return Finding(fault=fault, probes=probes)
         bare = tuple(index for index, form in sorted(self._forms.items()) if form == "bare")
         out = tuple(index for index in range(self._count) if index not in self._forms)
         unproven = tuple(sorted(self._unproven.intersection((*bare, *out))))
-        return Finding(fault=fault, bare=bare, out=out, unproven=unproven, probes=probes)
+        most = len(self._forms) if fault == "too many" else None
+        return Finding(fault=fault, bare=bare, out=out, unproven=unproven, most=most, probes=probes)
 
 
 def _key(forms: Mapping[int, Form]) -> frozenset[tuple[int, Form]]:

@@ -132,7 +132,7 @@ class _Attempts:
         isolations: how often refused tools were looked for.
         fits: a body has passed the guard; later ones are not sized.
         body: the one sent last.
-        heard: what was told of its answer.
+        heard: what was told of an answer; once there is any, no other one is asked for.
     """
 
     client: openai.AsyncOpenAI
@@ -176,7 +176,6 @@ class _Attempts:
         self, known: Capabilities, produced: Produced, refused: ModelCapabilities | None
     ) -> Turn:
         self.body = self.prepared(self.request(known, refused), refused)
-        self.heard = _Heard()
         return await stream_turn(
             self.client, self.body, produced=produced, **self.listening(self.heard)
         )

@@ -58,6 +58,16 @@ _WITH_EXCHANGES: tuple[type[Exception], ...] = (openai.OpenAIError, httpx2.HTTPE
 _OF_THE_BYTES = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _OVERFLOW_MARKS = {"context_length_exceeded", "exceed_context_size_error"}
 _TELLING_MARKS = {"unavailable_error"}
+_STATUS_OF_KIND = {
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "server_error": 500,
+    "internal_server_error": 500,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""What errors inside an answer are called in place of a status (OpenAI, OpenRouter, Anthropic)."""
 _TITLE = re.compile(r"<title>\s*(.*?)\s*</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -113,14 +123,29 @@ def failure_of(
 def failure_in_stream(event: Mapping[str, Any], redactor: Redactor) -> WireError | None:
     """Our error for an error event of a stream, or None for an ordinary chunk.
 
-    Seen: ``{"error": {"code": 500, …}}`` (llama-server b10434, OpenRouter), ``{"error": "…"}``
-    (LM Studio), ``{"object": "error", "message": …}`` (vLLM). A code in it counts as a status
-    does, and the words say that it is none (``IN_ANSWER``).
+    Seen: ``{"error": {"code": 500, …}}`` (llama-server b10434, OpenRouter, also in its choice),
+    ``{"error": "…"}`` (LM Studio), ``{"object": "error", "message": …}`` (vLLM), and the error
+    alone. A code in it counts as a status does, and so does a kind that stands for one; the words
+    say that it is none (``IN_ANSWER``).
     """
-    inner = event.get("error") or (event if event.get("object") == "error" else None)
+    inner = event.get("error") or _error_alone(event) or _error_of_choice(event)
     if not inner:
         return None
     return _Said.in_body(inner, redactor, status=_status_in(inner)).failure_inside()
+
+
+def _error_alone(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    is_told = isinstance(event.get("message") or event.get("detail"), str)
+    is_failure = is_told and "choices" not in event and _status_in(event) is not None
+    return event if is_failure or event.get("object") == "error" else None
+
+
+def _error_of_choice(event: Mapping[str, Any]) -> object:
+    match event:
+        case {"choices": [{"error": error}, *_]}:
+            return error
+        case _:
+            return None
 
 
 def retry_after_seconds(
@@ -149,8 +174,9 @@ def retry_after_seconds(
 def said_in(body: object) -> str:
     """The words of an error body: its inner message, wherever servers put it.
 
-    OpenAI's ``error.message``, FastAPI's ``detail``, Google's list of one, a page's title; what
-    OpenRouter passes on from the provider (``metadata.raw``) is appended. "" for nothing.
+    OpenAI's ``error.message``, FastAPI's ``detail`` (each complaint behind the field it is about),
+    Google's list of one, a page's title; what OpenRouter passes on from the provider
+    (``metadata.raw``) is appended. "" for nothing.
     """
     return _said(body, _MAX_LEVELS)
 
@@ -162,19 +188,34 @@ def _said(body: object, levels: int) -> str:
         case str(text):
             title = _TITLE.search(text)
             return title[1] if title else text.strip()
+        case [{"msg": str()}, *_] as complaints:
+            return "; ".join(_complaint(one) for one in complaints if isinstance(one, Mapping))
         case [first, *_]:
             return _said(first, levels - 1)
         case {"message": str(message), "metadata": {"raw": raw}} if message and raw:
             return f"{message}: {_said(raw, levels - 1)}"
         case {"message": str(message)} | {"msg": str(message)} if message:
             return message
-        case {"error": inner} | {"detail": inner} if inner:
+        case {"error": inner} | {"detail": inner} | {"message": Mapping() as inner} if inner:
             return _said(inner, levels - 1)
         case other:
             return _as_text(other)
 
 
+def _complaint(entry: Mapping[str, Any]) -> str:
+    """One complaint of pydantic's: ``{"loc": ["body", "top_k"], "msg": …}``."""
+    place = entry.get("loc")
+    steps = [str(step) for step in place] if isinstance(place, list) else []
+    field = ".".join(steps[1:] if steps[:1] == ["body"] else steps)
+    words = str(entry.get("msg", ""))
+    return f"{field}: {words}" if field else words
+
+
 def _as_text(value: object) -> str:
+    if isinstance(value, Mapping):  # the names of fields that say nothing are no words
+        value = {key: inner for key, inner in value.items() if inner not in (None, "")}
+        if not value:
+            return ""
     try:
         return compact_json(value)
     except ValueError:  # NaN, which the SDK's reader lets through
@@ -263,7 +304,9 @@ def _status_in(error: object) -> int | None:
             value = int(value[:4])
         if isinstance(value, int) and not isinstance(value, bool) and 400 <= value <= 599:
             return value
-    return None
+    kinds = [error.get("code"), error.get("type")]
+    known = (_STATUS_OF_KIND.get(kind) for kind in kinds if isinstance(kind, str))
+    return next((status for status in known if status), None)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -57,11 +57,11 @@ async def isolate_tools(
 ) -> bool:
     """Learns which tools of a refused request are at fault; whether to send it again.
 
-    What is learned stands in the model's ``refused_tools`` (or ``tools``, ``strict_schemas``) and
-    is told in one notice. Nothing is learned, and False returned, when the refusal is about
-    something else or when a probe fails in any other way than by a refusal. At most
-    ``MAX_PROBES`` + 2 requests are sent. Of several runs refused at once one asks, and the others
-    wait for it; one that is stopped leaves the asking to the next.
+    What is learned stands in the model's ``refused_tools`` (or ``max_tools``, ``tools``,
+    ``strict_schemas``) and is told in one notice. Nothing is learned, and False returned, when the
+    refusal is about something else or when a probe fails in any other way than by a refusal. At
+    most ``MAX_PROBES`` + 2 requests are sent. Of several runs refused at once one asks, and the
+    others wait for it; one that is stopped leaves the asking to the next.
 
     Args:
         body: as it was sent.
@@ -140,7 +140,6 @@ class _Isolation:
                 tools = relaxed
             finding = await self._searched(tools)
         except WireError:
-            await anyio.lowlevel.checkpoint_if_cancelled()
             return False
         if finding.fault == "elsewhere":
             return False
@@ -175,9 +174,13 @@ class _Isolation:
     def _remember(self, finding: Finding, tools: list[ToolDefinition]) -> None:
         if finding.fault == "all tools":
             self.known.tools = False
+        if finding.most is not None:
+            self.known.max_tools = finding.most
         for index in finding.bare:
             self.known.refused_tools[tool_digest(tools[index])] = "bare"
-        for index in finding.out:
+        # Of too many tools none is at fault: a shorter list may hold each of them.
+        spared = finding.unproven if finding.fault == "too many" else ()
+        for index in (index for index in finding.out if index not in spared):
             self.known.refused_tools[tool_digest(tools[index])] = "out"
         label = self.model or "server"
         self.on_notice(isolation_notice(label, finding, tool_names(tools), self.reasons))

@@ -36,7 +36,12 @@ _TEMPERATURE = re.compile(
     r"(['\"`])temperature\1|\btemperature (?:is|does|must|can)\b", re.I | re.A
 )
 _UNKNOWN_LIST = re.compile(r"unrecognized request arguments? supplied:([^\n]*)", re.I)
-_UNKNOWN_ONE = re.compile(r"unknown parameter:\s*(['\"`])([^\n]*?)\1", re.I)
+_UNKNOWN_ONE = re.compile(
+    r"(?:(?:unknown|unsupported) parameter:|unknown (?:name|field))\s*(['\"`])([^\n]*?)\1", re.I
+)
+_UNSUPPORTED = re.compile(r"\bproperty (['\"`])([^\n'\"`]*+)\1 is unsupported", re.I)
+_EXTRA = re.compile(r"(?<![\w.\[\]-])([\w.\[\]-]++): extra inputs are not permitted", re.I | re.A)
+_NOT_ON_MODEL = re.compile(r"argument not supported on this model: (\w+)", re.I | re.A)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +220,8 @@ def _unknown_fields(refusal: _Refusal) -> Lesson | None:
 
 def _unknown_names(text: str) -> list[str]:
     names = [name for found in _UNKNOWN_LIST.findall(text) for name in found.split(",")]
-    names += [name for _, name in _UNKNOWN_ONE.findall(text)]
+    names += [name for _, name in (*_UNKNOWN_ONE.findall(text), *_UNSUPPORTED.findall(text))]
+    names += [*_EXTRA.findall(text), *_NOT_ON_MODEL.findall(text)]
     return [_top_level(name) for name in names]
 
 

@@ -77,6 +77,8 @@ def _merge_model(into: ModelCapabilities, refused: ModelCapabilities) -> None:
     into.refused_fields |= refused.refused_fields
     into.refused_efforts |= refused.refused_efforts
     into.supported_efforts = into.supported_efforts or refused.supported_efforts
+    limits = [limit for limit in (into.max_tools, refused.max_tools) if limit is not None]
+    into.max_tools = min(limits, default=None)
     for digest, form in refused.refused_tools.items():
         into.refused_tools[digest] = (
             "out" if form == "out" else into.refused_tools.get(digest, form)
@@ -111,6 +113,8 @@ def _model_json(model: ModelCapabilities) -> dict[str, Any]:
     entry |= {key: sorted(getattr(model, name)) for name, key in _MODEL_SETS.items()}
     if model.supported_efforts is not None:
         entry["supportedEfforts"] = list(model.supported_efforts)
+    if model.max_tools is not None:
+        entry["maxTools"] = model.max_tools
     if model.refused_tools:
         entry["refusedTools"] = dict(sorted(model.refused_tools.items()))
     return entry
@@ -138,8 +142,15 @@ def _model(entry: Mapping[str, Any]) -> ModelCapabilities:
         refused_fields=set(_strings(entry.get("refusedFields"))),
         refused_efforts=set(_strings(entry.get("refusedEfforts"))),
         supported_efforts=tuple(_strings(entry.get("supportedEfforts"))) or None,
+        max_tools=_count(entry.get("maxTools")),
         refused_tools=_tool_forms(entry.get("refusedTools")),
     )
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if value > 0 else None
 
 
 def _tool_forms(value: object) -> dict[str, AcceptedForm]:

@@ -7,7 +7,7 @@ whole again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from host.records import ToolDefinition
@@ -64,21 +64,24 @@ def tool_digest(tool: ToolDefinition) -> str:
 def accepted_tools(
     tools: Iterable[ToolDefinition], known: ModelCapabilities
 ) -> list[ToolDefinition]:
-    """The tools as the model's endpoint takes them, without those it does not take."""
+    """The tools as the model's endpoint takes them, without those it does not take.
+
+    Of more than it takes in one request, the first ones.
+    """
     if not known.tools:
         return []
     accepted = (_accepted(tool, known.refused_tools) for tool in tools)
-    return [tool for tool in accepted if tool is not None]
+    return [tool for tool in accepted if tool is not None][: known.max_tools]
 
 
 def with_accepted_tools(body: Mapping[str, Any], known: ModelCapabilities) -> Mapping[str, Any]:
     """A request's body with its tools as `accepted_tools` has them; itself if nothing changes.
 
     Fields that only go with tools leave with the last of them, and so does the choice of a tool
-    that is left out.
+    that is left out; a choice among several keeps the others.
     """
     tools = body.get("tools")
-    if not tools or (known.tools and not known.refused_tools):
+    if not tools or (known.tools and not known.refused_tools and known.max_tools is None):
         return body
     accepted = accepted_tools(tools, known)
     if accepted == list(tools):
@@ -88,7 +91,10 @@ def with_accepted_tools(body: Mapping[str, Any], known: ModelCapabilities) -> Ma
         del changed["tools"]
     names = set(tool_names(accepted))
     for field in _ONLY_WITH_TOOLS:
-        if field in changed and (not accepted or _name_in(changed[field]) not in {None, *names}):
+        kept = _kept_choice(changed.get(field), names) if accepted else None
+        if kept is not None:
+            changed[field] = kept
+        elif field in changed:
             del changed[field]
     return changed
 
@@ -126,6 +132,16 @@ def _accepted(tool: ToolDefinition, refused: Mapping[str, str]) -> ToolDefinitio
         bare = bare_tool(tool)
         return None if refused.get(tool_digest(bare)) == "out" else bare
     return None if form == "out" else tool
+
+
+def _kept_choice(choice: Any, names: Collection[str]) -> Any:
+    """What remains of a ``tool_choice`` that may only name these tools; None for nothing."""
+    match choice:
+        case {"allowed_tools": {"tools": [*allowed]} as among}:
+            left = [one for one in allowed if _name_in(one) in {None, *names}]
+            return {**choice, "allowed_tools": {**among, "tools": left}} if left else None
+        case _:
+            return choice if _name_in(choice) in {None, *names} else None
 
 
 def _name_in(named: Any) -> str | None:

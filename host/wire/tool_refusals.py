@@ -81,11 +81,14 @@ def isolation_notice(
         return f"{label} takes no tools{_because(reason)}; going on without any"
     bare, out = _without(finding.bare, finding.unproven), _without(finding.out, finding.unproven)
     bare_guess, out_guess = _without(finding.bare, bare), _without(finding.out, out)
+    together = "takes not all of {tools} together: left out"
+    if finding.most is not None:
+        together = f"takes {finding.most} tools in one request and no more: left out {{tools}}"
     parts = [
         (bare, "does not take the {schema} of {tools}: {their} parameters are told in words"),
         (out, "does not take {tools} in any form: left out"),
         (bare_guess, "takes not every schema of {tools}: {their} parameters are told in words"),
-        (out_guess, "takes not all of {tools} together: left out"),
+        (out_guess, together),
     ]
     told = [_told(template, part, names, reasons) for part, template in parts if part]
     return f"{label} {'; '.join(told)}"

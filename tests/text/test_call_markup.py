@@ -153,3 +153,10 @@ def test_any_family_is_read_where_it_stands_and_nothing_else() -> None:
         assert [call.name for call in calls] == ["a"]
         assert end == len(text)
     assert read_any_markup(CallText("<b>"), 0) == ((), 0)
+
+
+def test_elements_read_in_vain_use_up_the_patience_with_a_text() -> None:
+    source = CallText("<function=a><parameter=b>" * 20)
+    for _ in range(5):
+        assert read_function(source, len("<function=")).calls == ()
+    assert source.is_exhausted

@@ -127,6 +127,7 @@ def test_code_that_is_no_call_with_literal_keywords_is_not_read(text: str) -> No
         ("a.b.call()", [("a.b", {})], ""),
         ("print(x=1)", [], None),
         (".call(x=1)", [], None),
+        ('client.get(url="x")', [], None),
     ],
 )
 def test_a_built_in_tool_is_called_by_its_method(

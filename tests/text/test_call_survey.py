@@ -99,3 +99,16 @@ def test_json_beside_anything_else_is_no_candidate(text: str) -> None:
 )
 def test_a_tag_inside_code_or_quotes_only_quotes_it(text: str, found: int) -> None:
     assert len(survey_calls(text).marked) == found
+
+
+def test_a_call_right_behind_a_quotation_is_not_quoted() -> None:
+    [span] = survey_calls(f'"so"{_CALL}').marked
+    assert span.start == 4
+
+
+@pytest.mark.parametrize(("ending", "is_found"), [("", True), ("\n```", False)])
+def test_a_call_cut_off_is_forgiven_only_where_the_fence_is_cut_off_too(
+    ending: str, is_found: bool
+) -> None:
+    survey = survey_calls('```json\n{"name":"ls","arguments":{}}\n{"name":' + ending)
+    assert (survey.fence is not None) is is_found

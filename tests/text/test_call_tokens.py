@@ -185,6 +185,7 @@ def test_kimi_numbers_its_functions(text: str, calls: list[Call], rest: str | No
 
 
 _READ_PHI = call_tokens.values_before(r"<\|/tool_call\|>")
+_LLAMA_4 = call_tokens.python_before(r"<\|python_end\|>")
 _READ_COMMAND = call_tokens.values_before(r"<\|END_ACTION\|>")
 
 
@@ -210,15 +211,16 @@ _READ_COMMAND = call_tokens.values_before(r"<\|END_ACTION\|>")
         (call_tokens.read_llama, 'web.call(q="x")<|eom_id|>', [("web", {"q": "x"})], ""),
         (call_tokens.read_llama, "[f(a=1)]<|eot_id|>x", [("f", {"a": 1})], "x"),
         (call_tokens.read_llama, "f(a=1)", [], "f(a=1)"),
+        (call_tokens.read_llama, '["<tool_call>"] then', [], " then"),
         (
-            call_tokens.read_llama4,
+            _LLAMA_4,
             "[f(a=1), g()]<|python_end|>x",
             [("f", {"a": 1}), ("g", {})],
             "x",
         ),
-        (call_tokens.read_llama4, '{"name":"a","parameters":{}}<|python_end|>', [("a", {})], ""),
-        (call_tokens.read_llama4, "f(a='x')", [("f", {"a": "x"})], ""),
-        (call_tokens.read_llama4, "import os", [], "import os"),
+        (_LLAMA_4, '{"name":"a","parameters":{}}<|python_end|>', [("a", {})], ""),
+        (_LLAMA_4, "f(a='x')", [("f", {"a": "x"})], ""),
+        (_LLAMA_4, "import os", [], "import os"),
         (call_tokens.read_mistral, 'f{"a": 1}[TOOL_CALLS]', [("f", {"a": 1})], "[TOOL_CALLS]"),
         (call_tokens.read_mistral, "f {1}", [], "f {1}"),
     ],

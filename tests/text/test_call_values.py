@@ -127,3 +127,13 @@ def test_calls_are_read_up_to_the_first_value_that_is_none() -> None:
 def test_a_first_value_that_is_no_call_is_passed_over() -> None:
     text = ' {"x": "<tool_call>"} rest'
     assert CallText(text).calls_from(0) == ((), len(text) - len(" rest"))
+
+
+@pytest.mark.parametrize(
+    ("ending", "values"), [(', {"name"', [{"name": "a"}]), (" and so on", []), (', {"b": 1} x', [])]
+)
+def test_of_a_list_that_stays_open_the_entries_count_only_where_the_text_ends(
+    ending: str, values: list[object]
+) -> None:
+    text = '[{"name":"a"}' + ending
+    assert [value for value, _ in CallText(text).values_from(0)] == values

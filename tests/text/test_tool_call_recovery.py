@@ -108,12 +108,15 @@ _QUOTING = {
     "thinking": "<think>I could write {} now.</think>Done.",
     "other thinking": "<thinking>I could write {} now.</thinking>Done.",
     "analysis": "<|channel|>analysis<|message|>I could write {} now.<|end|>Done.",
+    "thinking of Mistral's": "[THINK]I could write {} now.[/THINK]Done.",
+    "thinking of Seed's": "<seed:think>I could write {} now.</seed:think>Done.",
     "planning": "<|START_THINKING|>I could write {} now.<|END_THINKING|>Done.",
     "thinking of the template's": "I could write {} now.</think>Done.",
 }
 _ENDING = {
     "nothing": "",
     "unfinished fence": "The format is:\n```text\n{}\n",
+    "unfinished thinking of Mistral's": "[THINK]I could write {} now.",
     "unfinished thinking": "Well. <think>I could write {} now.",
 }
 
@@ -542,3 +545,10 @@ def test_thousands_of_calls_are_all_recovered() -> None:
     found = recover_tool_calls(text)
     assert len({call["id"] for call in found.tool_calls}) == 1_000
     assert found.content == ""
+
+
+def test_markup_counts_before_a_fence_that_stands_beside_it() -> None:
+    fence = '```json\n{"name":"rm","arguments":{}}\n```'
+    found = recover_tool_calls(f"<function=ls></function>\n{fence}", names=["ls", "rm"])
+    assert [call["function"]["name"] for call in found.tool_calls] == ["ls"]
+    assert found.content == fence

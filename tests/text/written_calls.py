@@ -39,6 +39,9 @@ _TRICKY_TEXTS = st.lists(
             "<|END_ACTION|>",
             "<|python_start|>",
             "<|python_end|>",
+            "<|tool_call_start|>",
+            "</tool_calls>",
+            "[THINK]",
             "<function_calls>",
             '<invoke name="ls">',
             "</invoke>",
@@ -150,6 +153,18 @@ def _python_lines(calls: Sequence[Call]) -> str:
 
 def _llama4(calls: Sequence[Call]) -> str:
     return f"<|python_start|>{_python_list(calls)}<|python_end|>"
+
+
+def _lfm2(calls: Sequence[Call]) -> str:
+    return f"<|tool_call_start|>{_python_list(calls)}<|tool_call_end|>"
+
+
+def _tool_calls(calls: Sequence[Call]) -> str:
+    return f"<tool_calls>[{', '.join(_record(call) for call in calls)}]</tool_calls>"
+
+
+def _nemotron(calls: Sequence[Call]) -> str:
+    return f"<TOOLCALL>[{', '.join(_record(call) for call in calls)}]</TOOLCALL>"
 
 
 def _mistral_without_args(calls: Sequence[Call]) -> str:
@@ -324,6 +339,9 @@ MARKED: dict[str, Rendering] = {
     "llama": _llama,
     "llama method": _llama_method,
     "llama 4": _llama4,
+    "lfm2": _lfm2,
+    "tool calls": _tool_calls,
+    "nemotron": _nemotron,
     "deepseek v3": _deepseek_v3,
     "deepseek v3.1": _deepseek_v31,
     "deepseek v3.2 markup": _deepseek_v32,
@@ -346,6 +364,7 @@ LAST_TO_CUT = {
     "minimax markup": "</invoke>",
     "llama method": ")",
     "llama 4": ")",
+    "lfm2": ")",
 }
 """What a call must not be read without; "}" for the rest."""
 TAGGED_FENCE: dict[str, Rendering] = {"tagged fence": _tagged_fence}

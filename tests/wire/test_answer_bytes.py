@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from host.errors import StreamBroken
-from host.wire.answer_bytes import AnswerDecoder
+from host.wire.answer_bytes import DRAIN_SECONDS, AnswerBytes, AnswerDecoder
 from host.wire.sse import SseDecoder
 
 _chunks = st.sampled_from(
@@ -61,3 +64,23 @@ def test_no_answer_grows_without_bound(begin: bytes) -> None:
 
 def test_nothing_is_no_payload() -> None:
     assert _fed(b"", []) == _fed(b" \r\n", [1]) == _fed(b"\xef\xbb\xbf", [1]) == []
+
+
+async def test_an_answer_left_by_a_failure_is_closed_and_read_no_further() -> None:
+    sent: list[bytes] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        for piece in (b"one", b"two"):
+            sent.append(piece)
+            yield piece
+            await anyio.sleep(DRAIN_SECONDS / 4)
+
+    async def fail_at_the_first_piece() -> None:
+        async with AnswerBytes(response) as received:
+            async for _ in received:
+                raise LookupError
+
+    response = httpx2.Response(200, content=body())
+    with pytest.raises(LookupError):
+        await fail_at_the_first_piece()
+    assert (sent, response.is_closed) == ([b"one"], True)

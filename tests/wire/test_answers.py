@@ -34,6 +34,7 @@ from host.wire.answers import clean, list_lines, parse_json
         ("{", None),
         ('{"a": ', None),
         ("```json\nnothing\n```", None),
+        ('```json\nnothing\n```\n{"b": 2}', None),
         ('```json\n{"a": "```py\\nx\\n```"}\n```', {"a": "```py\nx\n```"}),
         ('{"a": "```\\nx\\n```", "b": [1]}', {"a": "```\nx\n```", "b": [1]}),
         ('```json\n{"a" 1}\n```\n{"b": 2}', None),

@@ -62,6 +62,10 @@ CASES: dict[str, tuple[list[Fragment], list[tuple[str, str, str]]]] = {
         [(one, "f", "{}") for one in "abc"],
     ),
     "an index without an id": ([fragment(5, name="f", arguments="{}")], [("call_5", "f", "{}")]),
+    "the same whole call again under its id": (
+        [fragment(0, "a", "f", "{}"), fragment(0, "a", "f", "{}")],
+        [("a", "f", "{}"), ("call_0", "f", "{}")],
+    ),
     "one id for two calls": (
         [fragment(0, "x", "f", "{}"), fragment(1, "x", "g", "{}")],
         [("x", "f", "{}"), ("call_1", "g", "{}")],
@@ -114,6 +118,10 @@ CASES: dict[str, tuple[list[Fragment], list[tuple[str, str, str]]]] = {
     "indexes that are floats, or no numbers": (
         [fragment(1.0, "b", "g"), fragment(0.0, "a", "f"), fragment(1, arguments="{}")],
         [("a", "f", ""), ("b", "g", "{}")],
+    ),
+    "indexes that are truth values": (
+        [fragment(True, name="f"), fragment(True, name="g")],
+        [("call_0", "f", ""), ("call_1", "g", "")],
     ),
     "arguments as an object": (
         [fragment(0, "a", "f", {"n": 1})],

@@ -95,6 +95,7 @@ def test_asking_for_the_state_makes_no_entry() -> None:
         (ModelCapabilities(), "High", "High"),
         (ModelCapabilities(reasoning_effort=False), "high", ""),
         (ModelCapabilities(refused_efforts={"minimal"}), "minimal", "low"),
+        (ModelCapabilities(refused_efforts={"minimal"}), "Minimal", "low"),
         (ModelCapabilities(refused_efforts={"minimal", "low"}), "minimal", "medium"),
         (ModelCapabilities(refused_efforts={"high"}), "high", "high"),
         (ModelCapabilities(supported_efforts=("low", "high")), "medium", "high"),

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import traceback
 
+import anyio
 import httpx2
 import openai
 import pytest
 
 from host.errors import ConfigError
-from host.wire.client_pool import MAX_CLIENTS, ClientPool
+from host.wire.client_pool import CLOSE_SECONDS, MAX_CLIENTS, ClientPool
 from host.wire.settings import NO_KEY, EndpointSettings
 from tests.fakes.endpoint import FakeEndpoint, as_json
+
+
+class _SlowToClose(httpx2.AsyncBaseTransport):
+    """A transport that takes its time when it is closed."""
+
+    def __init__(self, seconds: float = 1) -> None:
+        self._seconds = seconds
+        self.is_closed = False
+
+    async def aclose(self) -> None:
+        await anyio.sleep(self._seconds)
+        self.is_closed = True
 
 
 def _settings(name: str, **fields: object) -> EndpointSettings:
@@ -73,6 +87,23 @@ async def test_leaving_closes_every_client_also_those_pushed_out_and_reset() -> 
         clients.append(pool.client(_settings("a")))
         assert not any(client.is_closed() for client in clients)
     assert all(client.is_closed() for client in clients)
+
+
+async def test_clients_close_to_their_end_also_for_somebody_who_was_stopped() -> None:
+    transport = _SlowToClose()
+    with anyio.CancelScope() as scope:
+        async with ClientPool(open_http=lambda: httpx2.AsyncClient(transport=transport)) as pool:
+            pool.client(_settings("a"))
+            scope.cancel()
+    assert transport.is_closed
+
+
+async def test_a_client_that_does_not_close_holds_nobody_up_for_long() -> None:
+    transport = _SlowToClose(seconds=math.inf)
+    with anyio.fail_after(2 * CLOSE_SECONDS):
+        async with ClientPool(open_http=lambda: httpx2.AsyncClient(transport=transport)) as pool:
+            pool.client(_settings("a"))
+    assert not transport.is_closed
 
 
 async def test_nothing_of_the_environment_reaches_an_endpoint(

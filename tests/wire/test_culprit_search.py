@@ -114,7 +114,7 @@ def test_whatever_the_rule_is_the_outcome_was_seen_to_be_accepted(
 
     finding, trials = search(count, refuses)
     assert finding.probes == len(trials) <= MAX_PROBES
-    if finding.fault == "tools":
+    if finding.fault in ("tools", "too many"):
         assert outcome(count, finding) in accepted
     else:
         assert not takes_bare
@@ -131,6 +131,36 @@ def test_a_list_that_is_too_much_as_a_whole_keeps_what_fits_and_names_nobody(
     assert finding.out == ()
     assert fits // 2 <= whole <= fits
     assert set(finding.unproven) == set(finding.bare) or len(finding.bare) < 4
+
+
+@given(st.integers(2, 600), st.data())
+def test_more_tools_than_fit_in_any_form_are_known_by_their_number(
+    count: int, data: st.DataObject
+) -> None:
+    fits = data.draw(st.integers(1, count - 1))
+    finding, trials = search(count, lambda trial: len(trial.forms) > fits)
+    assert finding.fault == "too many"
+    assert finding.probes == len(trials) <= MAX_PROBES
+    assert finding.most is not None
+    assert finding.most <= fits
+    if count <= 130:
+        assert finding.most == fits
+    assert finding.bare == ()
+    assert finding.out == finding.unproven == tuple(range(finding.most, count))
+
+
+@pytest.mark.parametrize("hopeless", [99, 140])
+def test_a_tool_at_fault_among_too_many_does_not_make_the_number_small(hopeless: int) -> None:
+    rule = any_of(set(), {hopeless})
+    finding, _ = search(150, lambda trial: rule(trial) or len(trial.forms) > 128)
+    assert finding.most is not None
+    assert 96 <= finding.most <= 128
+
+
+def test_of_two_tools_that_clash_the_later_one_is_left_out() -> None:
+    finding, _ = search(25, lambda trial: {3, 17} <= set(trial.forms))
+    assert (finding.fault, finding.bare, finding.out) == ("tools", (), (17,))
+    assert finding.unproven == (17,)
 
 
 @pytest.mark.parametrize("count", [1, 2, 16, 25, 128, 600])
@@ -158,6 +188,24 @@ def test_too_many_culprits_are_all_degraded_and_what_was_cleared_stays() -> None
     assert set(finding.bare) >= set(range(32, 64))
     assert finding.unproven
     assert outcome(64, finding).forms[0] == "whole"
+
+
+@pytest.mark.parametrize(
+    ("count", "hopeless", "bare", "out", "unproven"),
+    [
+        (6, {0, 3, 4}, (1, 2), (0, 3, 4, 5), (5,)),
+        (8, {1, 7}, (0, 2, 3), (1, 4, 5, 6, 7), (4, 5, 6, 7)),
+    ],
+)
+def test_what_the_probes_do_not_reach_is_left_out_and_called_unproven(
+    count: int,
+    hopeless: set[int],
+    bare: tuple[int, ...],
+    out: tuple[int, ...],
+    unproven: tuple[int, ...],
+) -> None:
+    finding, _ = search(count, any_of(set(range(count)), hopeless))
+    assert (finding.bare, finding.out, finding.unproven) == (bare, out, unproven)
 
 
 def test_a_request_refused_without_tools_too_is_not_about_them() -> None:

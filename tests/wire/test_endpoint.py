@@ -355,6 +355,15 @@ async def test_nothing_is_heard_twice_from_a_server_that_repeats_what_it_was_giv
     assert "".join(heard) == whole
 
 
+async def test_a_rest_that_only_looked_like_a_repetition_is_heard_at_the_end() -> None:
+    run, heard = (
+        _Run(_unreadable(text("Here is the whole program: ")), answer("Here is")),
+        list[str](),
+    )
+    turn = await run.turn(_with_tools(), on_output=heard.append)
+    assert turn.content == "".join(heard) == "Here is the whole program: Here is"
+
+
 @pytest.mark.parametrize(
     "second",
     [refused(400, "Assistant prefill is not supported"), lost(), _unreadable(text("more"))],
@@ -476,3 +485,10 @@ async def test_a_stop_that_lands_on_a_failure_is_a_stop_without_a_notice() -> No
         await run.turn(max_retries=5)
     assert scope.cancelled_caught
     assert (run.endpoint.sends, run.notices) == (1, [])
+
+
+async def test_a_stop_while_going_on_is_a_stop_although_that_failed_as_well() -> None:
+    with anyio.CancelScope() as scope:
+        run = _Run(_unreadable(text("half")), streamed(Then(scope.cancel), Break()))
+        await run.turn(_with_tools())
+    assert scope.cancelled_caught

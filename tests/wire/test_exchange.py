@@ -55,3 +55,13 @@ async def test_the_whole_exchange_is_limited_and_a_stop_is_none_of_its_limits() 
             scope.deadline = anyio.current_time() + 9
             await exchange(client, "/chat/completions", {}, limit_seconds=9)
         assert scope.cancelled_caught
+
+
+async def test_no_limit_of_the_client_itself_cuts_an_exchange_short() -> None:
+    endpoint = FakeEndpoint(whole("x"), routes={"/v1/models": [as_json([])]})
+    async with endpoint.client() as client:
+        impatient = client.with_options(timeout=3)
+        await exchange(impatient, "/chat/completions", {}, limit_seconds=60)
+        await exchange(impatient, "/models", limit_seconds=60)
+    limits = [request.extensions["timeout"]["read"] for request in endpoint.requests]
+    assert limits == [None, None]

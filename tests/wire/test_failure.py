@@ -99,9 +99,15 @@ def test_the_inner_message_is_found_wherever_servers_put_it(body: Any) -> None:
         ("  plain \n", "plain"),
         ("<html><head>\n<TITLE> 502 Bad Gateway </title></head>…", "502 Bad Gateway"),
         ({"detail": [{"loc": ["body"], "msg": "field required"}]}, "field required"),
+        (
+            {"message": {"detail": [{"loc": ["body", "a", 0], "msg": "no"}, {"msg": "nor"}, 3]}},
+            "a.0: no; nor",
+        ),
         ({"message": "Provider error", "metadata": {"raw": '{"x":1}'}}, 'Provider error: {"x":1}'),
         ({"message": "Provider error", "metadata": {}}, "Provider error"),
         ({"code": 7}, '{"code":7}'),
+        ({"error": {"message": "", "code": None}}, ""),
+        ({"error": {"message": "", "code": 400}}, '{"code":400}'),
         ([], "[]"),
         ({"x": float("nan")}, "{'x': nan}"),
         (
@@ -152,6 +158,10 @@ def test_a_wait_reads_the_same_in_every_spelling(seconds: int, from_now: int) ->
     assert retry_after_seconds({"retry-after": date}, now=NOW.timestamp) == max(0, from_now)
 
 
+def test_of_two_waits_the_finer_one_counts() -> None:
+    assert retry_after_seconds({"retry-after": "2", "retry-after-ms": "1500"}) == 1.5
+
+
 @pytest.mark.parametrize("text", ["", "soon", "-3", "nan", "inf", "Mon, 99 Foo 2026"])
 def test_an_unreadable_wait_is_none(text: str) -> None:
     assert retry_after_seconds({"retry-after": text, "retry-after-ms": text}) is None
@@ -185,6 +195,14 @@ def test_a_refused_connection_names_the_address_without_its_credentials() -> Non
     assert "endpoint.test" in failure.detail
     assert "no route" in failure.detail
     assert "pass-word" not in str(failure)
+
+
+def test_a_refused_connection_does_not_tell_a_key_that_its_path_or_its_words_hold() -> None:
+    error = openai.APIConnectionError(request=httpx2.Request("POST", f"http://e.test/{KEY}/v1"))
+    error.__cause__ = httpx2.ConnectError(f"no route for {KEY}")
+    failure = _failure(error)
+    assert isinstance(failure, EndpointUnavailable)
+    assert failure.detail == "http://e.test/***/v1: no route for ***"
 
 
 def test_the_clients_own_read_limit_is_silence_and_its_connect_limit_is_not() -> None:
@@ -228,6 +246,14 @@ def test_an_ordinary_chunk_is_no_failure(chunk: dict[str, Any]) -> None:
         ({"message": "no", "code": "502"}, 502),
         ({"message": "no", "status": 400, "code": "x"}, 400),
         ({"message": "no", "code": True}, None),
+        ({"message": "no", "type": "overloaded_error"}, 529),
+        ({"message": "no", "code": "rate_limit_exceeded", "type": "tokens"}, 429),
+        ({"message": "no", "code": 502, "type": "server_error"}, 502),
+        ({"message": "no", "code": "server_error"}, 500),
+        ({"message": "no", "code": None, "type": "invalid_request_error"}, None),
+        ({"message": "no", "code": 399}, None),
+        ({"message": "no", "code": 599}, 599),
+        ({"message": "no", "code": 600}, None),
         ({"message": "no", "code": 40301}, None),
         ({"message": "no", "code": "9" * 5000}, None),
         ("no", None),
@@ -241,6 +267,22 @@ def test_the_status_of_an_error_event_is_its_code_if_that_is_one(
     assert failure.status == status
     assert words_of(failure) == "no"
     assert ("inside its answer" in str(failure)) is (status is not None)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"choices": [{"delta": {}, "finish_reason": "error", "error": {"message": "no"}}]},
+        {"choices": [{"error": {"message": "no", "code": 502}}]},
+        {"message": "no", "code": 500},
+        {"detail": "no", "status": 503},
+        {"message": "no", "type": "server_error"},
+    ],
+)
+def test_an_error_counts_wherever_an_event_holds_it(event: dict[str, Any]) -> None:
+    failure = failure_in_stream(event, Redactor())
+    assert failure is not None
+    assert words_of(failure) == "no"
 
 
 @pytest.mark.parametrize("code", [400, 429, 500, None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -178,6 +179,37 @@ async def test_tools_that_no_schema_helps_are_left_out_and_the_others_stay() -> 
     (notice,) = run.notices
     assert notice == "m does not take srv__tool_3 (Bad Request), srv__tool_5 in any form: left out"
     assert run.capabilities.strict_schemas
+
+
+async def test_too_many_tools_are_cut_to_what_is_taken_and_shorter_lists_stay_whole() -> None:
+    def rule(body: Body) -> Verdict:
+        is_long = len(names(body)) > 128
+        return refused(400, "Invalid 'tools': array too long.") if is_long else None
+
+    run = Run(rule)
+    offered = tools(150)
+    await run.turn(offered)
+    assert names(run.endpoint.bodies[-1]) == names({"tools": offered[:128]})
+    [notice] = run.notices
+    assert "takes 128 tools in one request and no more: left out srv__tool_128" in notice
+    assert run.known.refused_tools == {}
+    blob = json.loads(json.dumps(capabilities_json({"e": run.capabilities}, saved_at=NOW)))
+    read = read_capabilities(blob)
+    assert read is not None
+    run.capabilities = Capabilities()
+    merge_capabilities(run.capabilities, read["e"])
+    sends = run.endpoint.sends
+    for some in (offered, offered[-20:]):
+        await run.turn(some)
+        assert names(run.endpoint.bodies[-1]) == names({"tools": some[:128]})
+    assert run.endpoint.sends == sends + 2
+
+
+async def test_a_refusal_that_says_nothing_at_all_is_looked_into() -> None:
+    run = Run(lambda body: refused(400, "", code=None) if "_3" in str(names(body)) else None)
+    turn = await run.turn(tools(5))
+    assert turn.content == "Hello"
+    assert "left out" in run.notices[0]
 
 
 async def test_a_refusal_that_relaxing_cures_leaves_every_tool_its_schema() -> None:
@@ -389,6 +421,23 @@ async def test_a_search_that_is_stopped_is_taken_over_by_the_run_that_waits() ->
     assert results == ["Hello"]
     assert run.known.isolating is None
     assert len(run.notices) == 1
+
+
+async def test_a_stop_that_lands_on_a_failing_probe_is_a_stop() -> None:
+    scope = anyio.CancelScope()
+
+    def stopping(body: Body) -> Verdict:
+        if not is_probe(body):
+            return refused(400, GRAMMAR)
+        scope.cancel()
+        return lost()
+
+    run = Run(stopping)
+    run.capabilities.strict_schemas = False
+    with scope:
+        await run.turn(tools(5))
+    assert scope.cancelled_caught
+    assert run.notices == []
 
 
 async def test_a_server_error_that_blames_the_tools_is_searched_and_not_retried() -> None:

@@ -88,6 +88,9 @@ def test_without_a_model_its_refusals_teach_nothing(text: str) -> None:
         "Invalid JSON_SCHEMA: Invalid Schema",
         "Unrecognized request argument supplied: other",
         "Unknown parameter: 'other.deep'.",
+        "property 'top_k' must be a number",
+        "top_k: Input should be a valid integer",
+        "messages.0.top_k: Extra inputs are not permitted",
         "Invalid value: 'reasoning_effort'",
         "Unsupported value: 'reasoning_effort' does not support 'xhigh'",
         "Unsupported value: 'reasoning_effort' does not support 'high'",
@@ -125,6 +128,15 @@ def test_other_wordings_of_a_field_refusal_are_known(text: str, latch: str) -> N
         ("unknown parameter: `min_p[0].x`", ("min_p",)),
         ('Unknown parameter: "top_k". Unknown parameter: "min_p"', DROPPABLE),
         ("Unrecognized request arguments supplied: top_k, top_k", ("top_k",)),
+        ("Unsupported parameter: 'top_k' is not supported with this model.", ("top_k",)),
+        ("property 'top_k' is unsupported", ("top_k",)),
+        (
+            "top_k: Extra inputs are not permitted; min_p.x: Extra inputs are not permitted",
+            DROPPABLE,
+        ),
+        ('Invalid JSON payload received. Unknown name "top_k": Cannot find field.', ("top_k",)),
+        ('json: unknown field "min_p"', ("min_p",)),
+        ("Argument not supported on this model: min_p", ("min_p",)),
     ],
 )
 def test_unknown_fields_are_read_by_their_top_level_name(

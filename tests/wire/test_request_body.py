@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from host.records import Message, ToolDefinition
 from host.wire.capabilities import Capabilities, ModelCapabilities
-from host.wire.request_body import RESERVED_FIELDS, build_body
+from host.wire.request_body import build_body
 from host.wire.settings import ModelParams
 
 ASK: list[Message] = [{"role": "user", "content": "hi"}]
@@ -78,7 +78,7 @@ def test_tools_are_relaxed_once_the_endpoint_builds_no_grammar() -> None:
 
 
 def test_extra_fields_override_the_temperature_and_never_a_reserved_field() -> None:
-    extra = {"temperature": 0.9, **dict.fromkeys(RESERVED_FIELDS, "mine")}
+    extra = {"temperature": 0.9, **dict.fromkeys(("model", "messages", "stream", "tools"), "mine")}
     body = body_of(ModelParams(model="m", temperature=0.1, extra_body=extra))
     assert body["temperature"] == 0.9
     assert body["model"] == "m"

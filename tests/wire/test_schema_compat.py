@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from copy import deepcopy
 from typing import Any, cast
 
@@ -54,6 +55,13 @@ def test_the_same_tools_give_the_same_entries_in_a_new_list() -> None:
     assert sanitize_tools(reversed_list)[0] is first[1]
 
 
+def test_lists_that_differ_only_in_the_middle_are_told_apart() -> None:
+    first, last = tool("first"), tool("last")
+    for name in ("a", "b", "a"):
+        sanitized = sanitize_tools([first, tool(name), last])
+        assert [one["function"]["name"] for one in sanitized] == ["first", name, "last"]
+
+
 def test_emptying_a_returned_list_does_not_empty_the_next() -> None:
     tools = [tool("a")]
     sanitize_tools(tools).clear()
@@ -87,6 +95,15 @@ def test_more_lists_than_are_remembered_still_give_the_same_entries() -> None:
     tools = [tool(f"t{number}") for number in range(MAX_REMEMBERED_LISTS + 5)]
     first = [sanitize_tools([one])[0] for one in tools]
     assert all(sanitize_tools([one])[0] is known for one, known in zip(tools, first, strict=True))
+
+
+def test_the_tools_of_a_list_that_is_no_longer_remembered_are_let_go() -> None:
+    kept = tool("kept")
+    sanitize_tools([kept])
+    held = sys.getrefcount(kept)
+    for number in range(MAX_REMEMBERED_LISTS):
+        sanitize_tools([tool(f"t{number}")])
+    assert sys.getrefcount(kept) == held - 1
 
 
 def test_an_id_that_was_given_away_does_not_bring_back_another_tools_schema() -> None:

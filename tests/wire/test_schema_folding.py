@@ -92,6 +92,10 @@ CASES: dict[str, tuple[Any, Any]] = {
         },
         obj(b=True),
     ),
+    "a root reference to what refers on": (
+        {"$ref": "#/$defs/A", "$defs": {"A": obj(b={"$ref": "#/$defs/B"}), "B": STRING}},
+        {**obj(b={"$ref": "#/$defs/B"}), "$defs": {"B": STRING}},
+    ),
     "a root reference into the document": ({"$ref": "#/properties/a", **obj(a=EMPTY)}, EMPTY),
     "a root reference in a circle": (
         {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}},

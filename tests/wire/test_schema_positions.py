@@ -46,7 +46,7 @@ def test_a_map_that_is_no_map_is_left_alone() -> None:
 
 
 POOLS = {
-    "$defs": {"A": {"type": "string"}, "x/y": {}, "with space": {}, "t~ilde": {}},
+    "$defs": {"A": {"type": "string"}, "x/y": {}, "with space": {}, "t~ilde": {}, "a~1b": {}},
     "definitions": {"B": {"type": "object"}},
 }
 
@@ -61,6 +61,7 @@ POOLS = {
         ("#/$defs/x/y", ("$defs", "x/y")),
         ("#/$defs/with%20space", ("$defs", "with space")),
         ("#/$defs/t~0ilde", ("$defs", "t~ilde")),
+        ("#/$defs/a~01b", ("$defs", "a~1b")),
         ("#/$defs/B", None),
         ("#/properties/A", None),
         ("#", None),

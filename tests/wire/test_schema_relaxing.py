@@ -31,6 +31,7 @@ _PLAIN: list[Pair] = [
     ({"type": "string", "maxLength": 2000}, {"type": "string"}),
     ({"type": "string", "maxLength": 1000}, {"type": "string", "maxLength": 1000}),
     ({"type": "array", "maxItems": "2"}, {"type": "array"}),
+    ({"type": "array", "maxItems": True}, {"type": "array"}),
     ({"enum": []}, {}),
     ({"$ref": "#"}, {}),
     ({"$ref": "#/$defs/Missing"}, {}),
@@ -69,6 +70,13 @@ def _wrap(draw: st.DrawFn, pairs: st.SearchStrategy[Pair]) -> Pair:
 
 
 PAIRS = st.recursive(st.sampled_from(_PLAIN), _wrap, max_leaves=8)
+
+
+@pytest.mark.parametrize(("raw", "relaxed"), _PLAIN)
+def test_what_no_grammar_holds_goes_and_the_rest_stays(raw: Any, relaxed: Any) -> None:
+    pool = {"A": {"type": "string"}}
+    kept = {"properties": {"a": relaxed}, "$defs": pool}
+    assert relax({"properties": {"a": raw}, "$defs": pool}) == kept
 
 
 @given(st.dictionaries(NAMES, PAIRS, max_size=4))

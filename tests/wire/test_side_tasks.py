@@ -93,6 +93,7 @@ async def test_a_question_is_one_whole_request_with_hints_against_thinking() -> 
         (whole("<thinking>x</thinking>y"), "y"),
         (whole("<think>x"), ""),
         (whole("", reasoning_content="z"), "z"),
+        (whole("x", reasoning_content="z"), "x"),
         (whole(None, reasoning_content="<think>b</think> z "), "z"),
         (whole("", reasoning_content=7), ""),
         (whole("", reasoning="z"), "z"),

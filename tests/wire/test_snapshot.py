@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.wire.capabilities import Capabilities, ModelCapabilities
+from host.wire.capabilities import AcceptedForm, Capabilities, ModelCapabilities
 from host.wire.snapshot import capabilities_json, merge_capabilities, read_capabilities
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, 234000, tzinfo=UTC)
@@ -83,16 +83,28 @@ def test_merging_turns_off_the_union_and_nothing_on(
     assert _refusals(into) == merged
 
 
-@given(_models, _models)
+@pytest.mark.parametrize(
+    ("ours", "theirs", "merged"),
+    [
+        ("bare", "bare", "bare"),
+        ("bare", "out", "out"),
+        ("out", "bare", "out"),
+        ("out", "out", "out"),
+        (None, "bare", "bare"),
+        (None, "out", "out"),
+        ("bare", None, "bare"),
+        ("out", None, "out"),
+    ],
+)
 def test_of_two_forms_of_a_tool_the_lesser_one_is_merged(
-    ours: ModelCapabilities, theirs: ModelCapabilities
+    ours: AcceptedForm | None, theirs: AcceptedForm | None, merged: AcceptedForm
 ) -> None:
-    into = Capabilities(models={"m": ours})
-    both = [dict(ours.refused_tools), dict(theirs.refused_tools)]
-    merge_capabilities(into, Capabilities(models={"m": theirs}))
-    for digest in {*both[0], *both[1]}:
-        forms = {one.get(digest) for one in both} - {None}
-        assert ours.refused_tools[digest] == ("out" if "out" in forms else "bare")
+    into, refused = Capabilities(), Capabilities()
+    for capabilities, form in ((into, ours), (refused, theirs)):
+        if form is not None:
+            capabilities.for_model("m").refused_tools["d"] = form
+    merge_capabilities(into, refused)
+    assert into.for_model("m").refused_tools == {"d": merged}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +116,23 @@ def test_what_is_no_form_of_a_tool_is_not_read(entry: object) -> None:
     read = read_capabilities({"version": 1, "endpoints": {"e": {"models": models}}})
     assert read is not None
     assert read["e"].models["m"].refused_tools == {}
+
+
+def test_what_was_refused_here_stays_refused_beside_what_is_merged() -> None:
+    into, refused = Capabilities(), Capabilities()
+    ours, theirs = into.for_model("m"), refused.for_model("m")
+    ours.refused_fields, theirs.refused_fields = {"top_k"}, {"min_p"}
+    ours.refused_efforts, theirs.refused_efforts = {"low"}, {"high"}
+    ours.supported_efforts, theirs.supported_efforts = ("low",), ("none", "low")
+    ours.thinking_hints = theirs.assistant_prefill = False
+    merge_capabilities(into, refused)
+    assert ours == ModelCapabilities(
+        refused_fields={"top_k", "min_p"},
+        refused_efforts={"low", "high"},
+        supported_efforts=("low",),
+        thinking_hints=False,
+        assistant_prefill=False,
+    )
 
 
 def test_nothing_refused_is_an_empty_snapshot() -> None:
@@ -149,6 +178,7 @@ def test_only_false_is_a_refusal_and_odd_entries_say_nothing() -> None:
     endpoints = {
         "e": {
             "strictSchemas": "false",
+            "usageInStream": 0,
             "models": {"m": model, "n": 7, "o": {"refusedFields": "k"}},
         },
         "f": {"strictSchemas": True, "usageInStream": True, "models": {"m": {}}},
@@ -159,6 +189,7 @@ def test_only_false_is_a_refusal_and_odd_entries_say_nothing() -> None:
     assert read is not None
     assert set(read) == {"e", "h"}
     assert read["e"].strict_schemas
+    assert read["e"].usage_in_stream
     assert read["e"].models["m"] == ModelCapabilities(refused_fields={"k"})
     assert (read["h"].usage_in_stream, read["h"].since) == (False, None)
 

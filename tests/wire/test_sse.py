@@ -24,6 +24,8 @@ CASES: list[tuple[bytes, list[str]]] = [
     (b"data:a\n\ndata:  b\n\n", ["a", " b"]),
     (b"data: a\r\n\r\ndata: b\r\rdata: c\n\n", ["a", "b", "c"]),
     (b"data: a\ndata: b\n\n", ["a\nb"]),
+    (b"data: a\r\ndata: b\r\n\r\n", ["a\nb"]),
+    (b"data: a\r\n\ndata: b\r\n\n", ["a", "b"]),
     (b"data\n\n", [""]),
     (b"data:\ndata:\n\n", ["\n"]),
     (b": ping\n\n:\n\ndata: a\n\n", ["a"]),

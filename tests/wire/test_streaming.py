@@ -91,7 +91,7 @@ async def test_text_held_back_for_a_marker_is_given_out_at_the_end() -> None:
 
 
 async def test_no_usage_ever_leaves_counts_at_zero_and_the_first_token_measured() -> None:
-    turn = await _turn(streamed(Pause(2), text("x"), finish(), DONE))
+    turn = await _turn(streamed(Pause(2), text("x"), Pause(3), text("y"), finish(), DONE))
     assert (turn.usage.prompt_tokens, turn.usage.total_tokens) == (0, 0)
     assert turn.usage.cached_tokens is None
     assert turn.usage.first_token_seconds == pytest.approx(2, abs=0.5)

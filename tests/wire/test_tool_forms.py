@@ -67,6 +67,16 @@ def test_a_schema_too_long_to_tell_is_told_by_its_names_or_not_at_all() -> None:
     assert bare_tool(tool("f", many, description="Finds."))["function"]["description"] == "Finds."
 
 
+@pytest.mark.parametrize(("spare_chars", "is_told"), [(0, True), (-1, False)])
+def test_a_description_is_filled_to_its_limit_and_no_further(
+    spare_chars: int, is_told: bool
+) -> None:
+    ending = "\n\nArguments: a_folder"
+    said = "x" * (MAX_DESCRIPTION_CHARS - len(ending) - spare_chars)
+    bare = bare_tool(tool("f", schema("a_folder"), description=said))
+    assert bare["function"]["description"] == said + (ending if is_told else "")
+
+
 def test_a_strict_tool_is_not_strict_any_more_and_null_is_no_description() -> None:
     function = bare_tool(tool("f", strict=True, description=None))["function"]
     assert function == {"name": "f", "description": "", "parameters": schema()}
@@ -139,6 +149,31 @@ def test_only_a_tool_that_is_there_can_be_chosen(named: str, stays: bool) -> Non
     sent = with_accepted_tools({"tools": [f, g], "tool_choice": choice}, known)
     assert sent["tools"] == [g]
     assert ("tool_choice" in sent) is stays
+
+
+@pytest.mark.parametrize(("allowed", "stay"), [("fg", "f"), ("f", "f"), ("g", "")])
+def test_a_choice_among_several_keeps_the_tools_that_are_there(allowed: str, stay: str) -> None:
+    f, g = tool("f"), tool("g")
+
+    def among(names: str) -> dict[str, Any]:
+        listed = [{"type": "function", "function": {"name": name}} for name in names]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": listed}}
+
+    known = ModelCapabilities(refused_tools={tool_digest(g): "out"})
+    body = {"tools": [f, g], "tool_choice": among(allowed), "parallel_tool_calls": False}
+    before = deepcopy(body)
+    sent = with_accepted_tools(body, known)
+    assert sent.get("tool_choice") == (among(stay) if stay else None)
+    assert sent["parallel_tool_calls"] is False
+    assert body == before
+
+
+@given(st.lists(TOOLS, min_size=1, max_size=6), st.integers(1, 6))
+def test_of_more_tools_than_are_taken_the_first_are_sent(
+    offered: list[ToolDefinition], most: int
+) -> None:
+    known = ModelCapabilities(max_tools=most)
+    assert with_accepted_tools({"tools": offered}, known)["tools"] == offered[:most]
 
 
 def test_a_probe_holds_nothing_of_the_conversation_and_asks_for_one_token() -> None:

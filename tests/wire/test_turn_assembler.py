@@ -197,8 +197,9 @@ def test_a_reported_cache_count_wins_over_timings_in_either_order(order: tuple[i
 
 
 def test_timings_in_the_finish_chunk_are_read_without_a_usage_block() -> None:
-    usage = assembled({**end(), "timings": {"predicted_ms": 250, "cache_n": 3}}).usage
-    assert usage == TurnUsage(cached_tokens=3, predicted_seconds=0.25)
+    timed = {**end(), "timings": {"predicted_ms": 250, "cache_n": 3}}
+    usage = TurnUsage(cached_tokens=3, predicted_seconds=0.25)
+    assert assembled(timed).usage == assembled(timed, {"choices": []}).usage == usage
 
 
 OPEN_CLOSE = [(fence.open, fence.close) for fence in DEFAULT_FENCES]
