@@ -1,4 +1,4 @@
-"""Every async test runs on asyncio and on trio, under virtual time unless it says otherwise."""
+"""Async tests run on asyncio, and on trio among the slow tests; most under virtual time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def _virtual(name: str) -> tuple[str, dict[str, Any]]:
     return name, {"clock": MockClock(autojump_threshold=JUMP_THRESHOLD_SECONDS)}
 
 
-@pytest.fixture(params=["asyncio", "trio"])
+BACKENDS = ["asyncio", pytest.param("trio", marks=pytest.mark.slow)]
+
+
+@pytest.fixture(params=BACKENDS)
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     """Both backends, with clocks that jump as soon as everybody waits.
 
@@ -43,9 +46,9 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     return _virtual(request.param)
 
 
-@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
+@pytest.fixture(params=BACKENDS)
 def real_time(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    """Both backends on the real clock: for child processes and sockets, on trio with the slow."""
+    """Both backends on the real clock: for child processes and sockets."""
     return request.param, {}
 
 
