@@ -58,6 +58,7 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One worker more than there are processors: many tests wait for other processes."""
     return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
@@ -73,7 +74,7 @@ def pytest_collection_finish() -> None:
 def no_authorities(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """Clients for loopback read no certificates of the system's, which takes each 30 ms and more.
+    """Clients for loopback read no certificates of the system's, each of which takes 30 ms or more.
 
     Slow tests talk to registries and keep them.
     """

@@ -18,7 +18,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from host.assembly.background import Background
 from host.assembly.engine_plan import plan_engine
 from host.assembly.engine_words import death_words, problem_words, size_words
-from host.config import EndpointChoice, ModelFile
+from host.config import EndpointChoice, HostConfig, ModelFile
 from host.errors import EngineFailed, HostError
 from host.pool.child_environment import child_environment
 from host.pool.child_process import ChildProcess
@@ -86,6 +86,18 @@ class LocalEngine:
         self._parts = AsyncExitStack()
         self._child: ChildProcess
         self._answers: BufferedByteReceiveStream
+
+    @classmethod
+    def configured(
+        cls, file: ModelFile, config: HostConfig, on_notice: Callable[[str], None] | None
+    ) -> Self:
+        """The engine for a file, with the window and the secrets that a configuration names."""
+        return cls(
+            file,
+            context_tokens=config.agent.context_length,
+            secret_env=config.secret_env,
+            on_notice=on_notice,
+        )
 
     async def __aenter__(self) -> Self:
         """Starts the engine; returns as soon as it begins to load.

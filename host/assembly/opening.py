@@ -76,10 +76,5 @@ class open_host:  # noqa: N801  # reads as a verb where it is used: async with o
     async def _endpoint(self, rooms: AsyncExitStack) -> EndpointChoice | LocalEngine | None:
         if not isinstance(self._model, ModelFile):
             return self._model
-        engine = LocalEngine(
-            self._model,
-            context_tokens=self._config.agent.context_length,
-            secret_env=self._config.secret_env,
-            on_notice=self._on_notice,
-        )
+        engine = LocalEngine.configured(self._model, self._config, self._on_notice)
         return await rooms.enter_async_context(engine)

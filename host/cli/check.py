@@ -89,8 +89,7 @@ async def _engine(
         file = named_file(config, endpoint_flags(arguments))
         if file is None:
             return None
-        tokens, secrets = config.agent.context_length, config.secret_env
-        engine = LocalEngine(file, context_tokens=tokens, secret_env=secrets, on_notice=on_notice)
+        engine = LocalEngine.configured(file, config, on_notice)
         return await opened.enter_async_context(engine)
     except (ConfigError, WireError) as error:
         return _told(error)

@@ -13,12 +13,18 @@ from host.records import Turn
 from host.text.terminal_text import clean_terminal
 from host.wire.calibration import Calibration
 from host.wire.capabilities import Capabilities, ModelCapabilities
-from host.wire.endpoint import RequestBuilder, run_turn
+from host.wire.endpoint import RequestBuilder, ignore, run_turn
 from host.wire.failure import words_of
 from host.wire.negotiation import NoticeListener
 from host.wire.retry import refuses_request
-from host.wire.streaming import ReadingOptions, TextListener
-from host.wire.turn_joining import FreshText, fresh_part, is_continuable, join_turns
+from host.wire.streaming import ReadingOptions
+from host.wire.turn_joining import (
+    FreshListener,
+    fresh_part,
+    is_continuable,
+    join_turns,
+    prefilled,
+)
 
 
 class TurnOptions(ReadingOptions, total=False):
@@ -61,7 +67,7 @@ async def continue_turn(
     No failure of the endpoint is raised: it is a notice, and the answer stays cut.
     """
     label = model or "the model"
-    going_on = _GoingOn(request, label, on_notice or _ignore)
+    going_on = _GoingOn(request, label, on_notice or ignore)
     for _ in range(max_continuations):
         if not is_continuable(turn) or not _takes_prefill(capabilities, model):
             break
@@ -99,10 +105,8 @@ class _GoingOn:
         options: TurnOptions,
     ) -> Turn:
         reading: TurnOptions = {**options, "start_in_reasoning": False}
-        fresh = FreshText(answer)
-        listener = options.get("on_output")
-        if listener is not None:
-            reading["on_output"] = _only_fresh(fresh, listener)
+        fresh = FreshListener(answer, options.get("on_output") or ignore)
+        reading["on_output"] = fresh.hear
         piece = await run_turn(
             client,
             capabilities,
@@ -111,8 +115,7 @@ class _GoingOn:
             on_notice=self.on_notice,
             **reading,
         )
-        if listener is not None and (rest := fresh.finish()):
-            listener(rest)
+        fresh.finish()
         return piece
 
     def tell_of(self, error: WireError) -> None:
@@ -129,19 +132,9 @@ class _GoingOn:
 
     def _prefilled(self, answer: str) -> RequestBuilder:
         def request(known: Capabilities, refused: ModelCapabilities | None) -> Mapping[str, Any]:
-            body = self.request(known, refused)
-            begun = {"role": "assistant", "content": answer}
-            return {**body, "messages": [*body["messages"], begun]}
+            return prefilled(self.request(known, refused), answer)
 
         return request
-
-
-def _only_fresh(fresh: FreshText, listener: TextListener) -> TextListener:
-    def hear(text: str) -> None:
-        if new := fresh.push(text):
-            listener(new)
-
-    return hear
 
 
 def _takes_prefill(capabilities: Capabilities, model: str | None) -> bool:
@@ -156,7 +149,3 @@ def _latch(capabilities: Capabilities, model: str | None) -> None:
 def _refuses_prefill(error: WireError) -> bool:
     """A 400 or 422, or any other answer that speaks of it: older llama.cpp says it with a 500."""
     return refuses_request(error) or "prefill" in words_of(error).lower()
-
-
-def _ignore(_: str) -> None:
-    """Hears a notice nobody else wants."""

@@ -33,7 +33,7 @@ from host.wire.patience import Patience, Wait, blames_output
 from host.wire.retry import LOADING_TIMEOUT_SECONDS, SMALLEST_LIKELY_WINDOW
 from host.wire.streaming import ReadingOptions, TextListener, stream_turn
 from host.wire.tool_forms import with_accepted_tools
-from host.wire.turn_joining import FreshText, fresh_part
+from host.wire.turn_joining import FreshListener, fresh_part
 from host.wire.unreadable_answers import (
     can_forbid_calls,
     going_on,
@@ -89,7 +89,7 @@ async def run_turn(
         calibration=calibration or Calibration(),
         model=model or "",
         capabilities=capabilities,
-        on_notice=on_notice or _ignore,
+        on_notice=on_notice or ignore,
     )
     negotiated = partial(negotiate, capabilities, attempts.send, model=model, droppable=droppable)
     return await attempts.until_answered(negotiated, jitter)
@@ -250,11 +250,10 @@ class _Attempts:
         label = self.model or "the model"
         self.on_notice(f"{label} wrote what its server cannot read; going on with it as text")
         self.asked_otherwise += 1
-        fresh = FreshText(told)
-        listener = self.reading.get("on_output") or _ignore
+        fresh = FreshListener(told, self.reading.get("on_output") or ignore)
         reading: ReadingOptions = {
             **self.reading,
-            "on_output": lambda text: _tell(listener, fresh.push(text)),
+            "on_output": fresh.hear,
             "start_in_reasoning": False,
         }
         self.body = going_on(self.body, told)
@@ -263,7 +262,7 @@ class _Attempts:
         except WireError:
             await anyio.lowlevel.checkpoint_if_cancelled()
             return None
-        _tell(listener, fresh.finish())
+        fresh.finish()
         content = fresh_part(told, piece)
         return None if content is None else replace(piece, content=content)
 
@@ -304,8 +303,8 @@ class _Attempts:
         return self.model or str(body.get("model", ""))
 
 
-def _ignore(_: str) -> None:
-    """Hears a notice nobody else wants."""
+def ignore(_: str) -> None:
+    """Hears what nobody else wants to."""
 
 
 def _reserved_tokens(body: Mapping[str, Any]) -> int:
@@ -314,8 +313,3 @@ def _reserved_tokens(body: Mapping[str, Any]) -> int:
         if isinstance(ceiling, int) and not isinstance(ceiling, bool):
             return max(0, ceiling)
     return 0
-
-
-def _tell(listener: TextListener, text: str) -> None:
-    if text:
-        listener(text)

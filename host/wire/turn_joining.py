@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +37,12 @@ def is_continuable(turn: Turn) -> bool:
     One that was cut while it thought, or that calls tools, is left alone.
     """
     return turn.finish_reason == "length" and bool(turn.content.strip()) and not turn.tool_calls
+
+
+def prefilled(body: Mapping[str, Any], answer: str) -> dict[str, Any]:
+    """A request for what follows this much of its answer."""
+    begun = {"role": "assistant", "content": answer}
+    return {**body, "messages": [*body["messages"], begun]}
 
 
 class FreshText:
@@ -84,6 +91,26 @@ class FreshText:
         opening_left = self._answer[self._matched : self._opening_chars]
         self.is_restart = last.startswith(opening_left)
         return "" if self.is_restart else "".join(self._held)
+
+
+class FreshListener:
+    """Passes on what a further piece adds to an answer, as `FreshText` tells it."""
+
+    def __init__(self, answer: str, told: Callable[[str], None]) -> None:
+        self._fresh = FreshText(answer)
+        self._told = told
+
+    def hear(self, text: str) -> None:
+        """Takes the next text of the piece."""
+        self._tell(self._fresh.push(text))
+
+    def finish(self) -> None:
+        """Passes on what was still held, at the end of the piece."""
+        self._tell(self._fresh.finish())
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self._told(text)
 
 
 def fresh_part(answer: str, piece: Turn) -> str | None:

