@@ -1,4 +1,8 @@
-"""Async tests run on asyncio, and on trio among the slow tests; most under virtual time."""
+"""Async tests run on asyncio, and on trio among the slow tests; most under virtual time.
+
+Properties are tried with the same examples each time, and with fresh ones under the profiles
+``ci`` and ``thorough``.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +22,13 @@ settings.register_profile(
     "host",
     deadline=None,
     max_examples=15,
+    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-settings.register_profile("ci", settings.get_profile("host"), max_examples=25)
-settings.register_profile("thorough", settings.get_profile("host"), max_examples=1000)
+_RANDOM = settings(settings.get_profile("host"), derandomize=False)
+settings.register_profile("ci", _RANDOM, max_examples=25)
+settings.register_profile("thorough", _RANDOM, max_examples=1000)
 settings.load_profile("host")
 
 

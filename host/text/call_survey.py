@@ -146,7 +146,7 @@ class _Reader:
         while landmark := _LANDMARK.search(text, at):
             at = self._after(landmark)
         answer = self.answer
-        prose = "".join([*answer.prose, text[answer.copied : answer.end]])
+        prose = "".join([*answer.prose, text[answer.copied : self._end_of_line(answer.end)]])
         self._quotations = [found.span() for found in _QUOTATION.finditer(prose)]
 
     def unquoted(self, spans: Sequence[Span]) -> tuple[Span, ...]:
@@ -219,6 +219,11 @@ class _Reader:
     def _stop(self, end: int) -> int:
         self.answer.end = end
         return len(self._text)
+
+    def _end_of_line(self, at: int) -> int:
+        """A quotation ends on its line, and a tag of thinking may stand in it."""
+        end = self._text.find("\n", at)
+        return len(self._text) if end < 0 else end
 
     def _take_code(self, region: CodeRegion) -> int:
         if region.tag in _CALL_TAGS and region.is_fence:

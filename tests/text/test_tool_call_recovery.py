@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from host.text.thinking import DEFAULT_FENCES, strip_thinking
@@ -147,6 +147,7 @@ def _documents(
     )
 
 
+@example('Log: {"text": "[TOOL_CALLS]ls[ARGS]{}, then <think>"} so far.')
 @given(_documents(MARKED, _QUOTING, _ENDING))
 def test_a_document_that_quotes_a_marked_format_never_yields_a_call(text: str) -> None:
     assert recover_tool_calls(text, names=NAMES) == RecoveredCalls(content=text)
