@@ -17,15 +17,18 @@ import pytest
 
 from host.errors import ContextOverflow, EndpointRefused
 from host.records import Message, ToolDefinition, Turn
+from host.text.tool_call_recovery import recover_tool_calls
 from host.wire import (
     Capabilities,
     EndpointModel,
     Endpoints,
     EndpointSettings,
+    ModelCapabilities,
     ModelParams,
     RetryPolicy,
     ask_json,
     build_body,
+    continue_turn,
     is_grammar_error,
     run_turn,
     stream_turn,
@@ -42,6 +45,7 @@ PROMPTLY_SECONDS = 30
 """For one token after a stopped answer of minutes."""
 
 QUESTION = "Count from one to twenty in words."
+LONG_QUESTION = "Count from one to thirty in words, one line, separated by commas."
 CITY: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -56,6 +60,12 @@ CALLS = (
     "Call get_time with tz Asia/Tokyo.",
     "Use the tool get_time for the zone Asia/Tokyo.",
 )
+BLIND_CALLS = (
+    "Call get_weather with city Oslo.",
+    'Answer with exactly this: {"name": "get_weather", "arguments": {"city": "Oslo"}}',
+    "Use the tool get_weather for the city Oslo.",
+)
+"""Of a tool that is not declared."""
 
 
 @pytest.fixture
@@ -84,8 +94,8 @@ def user(text: str) -> list[Message]:
     return [{"role": "user", "content": text}]
 
 
-def tool(parameters: dict[str, Any]) -> ToolDefinition:
-    function = {"name": "get_time", "description": "The time in a zone.", "parameters": parameters}
+def tool(parameters: dict[str, Any], name: str = "get_time") -> ToolDefinition:
+    function = {"name": name, "description": "The time in a zone.", "parameters": parameters}
     return cast("ToolDefinition", {"type": "function", "function": function})
 
 
@@ -214,6 +224,70 @@ async def test_a_field_the_server_does_not_know_costs_nothing(
         turn = await asked.turn(user("hi"), [])
     assert turn.content
     assert notices == []
+
+
+async def test_the_tools_a_server_cannot_read_are_found_among_many_and_remembered(
+    endpoints: Endpoints, server: ModelServer
+) -> None:
+    notices: list[str] = []
+    tools = [tool(ZONE, name=f"get_time_{number}") for number in range(25)]
+    tools[7]["type"] = cast("Any", "retrieval")
+    tools[19]["function"]["description"] = cast("Any", ["not", "a", "text"])
+    asked = model(endpoints, server, max_tokens=8, on_notice=notices.append)
+    with anyio.fail_after(2 * ANSWER_SECONDS):
+        for _ in range(2):
+            turn = await asked.turn(user("hi"), tools)
+            assert turn.usage.completion_tokens > 0
+    [notice] = notices
+    assert "get_time_7" in notice
+    assert "get_time_19" in notice
+    refused = endpoints.capabilities(at(server)).for_model(server.model).refused_tools
+    assert sorted(refused.values()) == ["bare", "out"]
+
+
+async def test_a_call_that_the_server_cannot_read_comes_as_text(
+    endpoints: Endpoints, server: ModelServer
+) -> None:
+    notices: list[str] = []
+    asked = model(endpoints, server, max_tokens=64, on_notice=notices.append)
+    turn = Turn()
+    with anyio.fail_after(len(BLIND_CALLS) * 2 * ANSWER_SECONDS):
+        for question in BLIND_CALLS:
+            if not notices:
+                turn = await asked.turn(user(question), [tool(ZONE)])
+    [notice] = notices
+    assert "cannot read" in notice
+    [call] = recover_tool_calls(turn.content, names=["get_weather"]).tool_calls
+    assert call["function"]["name"] == "get_weather"
+
+
+async def test_an_answer_cut_at_its_ceiling_is_gone_on_with(
+    endpoints: Endpoints, server: ModelServer
+) -> None:
+    heard: list[str] = []
+    client, capabilities = endpoints.client(at(server)), endpoints.capabilities(at(server))
+    params = ModelParams(model=server.model, max_tokens=12, temperature=0)
+
+    def request(known: Capabilities, refused: ModelCapabilities | None) -> dict[str, Any]:
+        return build_body(params, known, refused, user(LONG_QUESTION))
+
+    with anyio.fail_after(4 * ANSWER_SECONDS):
+        cut = await run_turn(client, capabilities, request, on_output=heard.append)
+        assert cut.finish_reason == "length"
+        whole = await continue_turn(
+            client,
+            capabilities,
+            request,
+            cut,
+            model=server.model,
+            max_continuations=3,
+            on_output=heard.append,
+        )
+    assert whole.content.startswith(cut.content)
+    assert whole.content == "".join(heard)
+    assert (whole.usage.continuations or 0) > 1
+    assert whole.content.lower().count("one") == 1, "it went on and did not begin anew"
+    assert capabilities.for_model(server.model).assistant_prefill
 
 
 @pytest.mark.parametrize("engine", ENGINES)
