@@ -189,14 +189,14 @@ class EndpointRefused(WireError):
     """The endpoint answered and said no.
 
     Attributes:
-        status: the HTTP status, or None when the error came inside a stream without one.
+        status: the HTTP status, or the code of an error inside an answer; None without one.
         body: what it said, secrets redacted.
     """
 
     def __init__(self, status: int | None, body: str) -> None:
         self.status = status
         self.body = body
-        code = f" (HTTP {status})" if status else ""
+        code = f" (status {status})" if status else ""
         super().__init__(f"the endpoint refused the request{code}: {body or 'no reason given'}")
 
 

@@ -109,7 +109,7 @@ def test_the_one_model_of_an_endpoint_need_not_be_named(fleet: CommandLine) -> N
     ("reply", "told"),
     [
         (refused(404, "The model `typo` does not exist"), "The model `typo` does not exist"),
-        (refused(401, "Incorrect API key"), "HTTP 401"),
+        (refused(401, "Incorrect API key"), "status 401"),
         (refused(500, "out of memory"), "out of memory"),
         (streamed(role(), text("Half an ans"), Break()), "broke off"),
     ],

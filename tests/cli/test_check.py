@@ -51,7 +51,7 @@ def test_every_fault_is_named_with_what_to_mend(agent_host: CommandLine) -> None
 @pytest.mark.parametrize(
     ("manners", "told"),
     [
-        ({"models": None}, "✗ endpoint: the endpoint refused the request (HTTP 404)"),
+        ({"models": None}, "✗ endpoint: the endpoint refused the request (status 404)"),
         ({"key": "sk-right"}, "Incorrect API key"),
     ],
 )

@@ -83,7 +83,7 @@ def test_a_fleet_with_every_fault_leaves_the_others_serving(start: StartHost) ->
     ("reply", "told"),
     [
         (refused(404, "The model `typo` does not exist"), "The model `typo` does not exist"),
-        (refused(401, "Incorrect API key"), "(HTTP 401): Incorrect API key"),
+        (refused(401, "Incorrect API key"), "(status 401): Incorrect API key"),
         (streamed(role(), text("Half"), Break()), "the endpoint's answer broke off"),
     ],
 )
