@@ -27,6 +27,7 @@ FLOORS: dict[str, int] = {
     "config": 6,
     "toolbox": 6,
     "receipt": 6,
+    "tracing": 6,
     "assembly": 7,
     "cli": 8,
     "demo": 8,

@@ -30,18 +30,21 @@ def _modules(rooms: dict[str, str]) -> set[str]:
 SHELLS: set[str] = _modules(
     {
         "host": "__main__ toolbox",
+        "host.tracing": "tracer",
         "host.assembly": (
             "active_run background configured_model engine_program host local_engine opening "
-            "settling subscribers"
+            "run_tracer settling subscribers"
         ),
-        "host.cli": "ask call chat check configuration demo main opening screen servers tools",
+        "host.cli": (
+            "approving ask call chat check configuration demo main opening screen servers tools"
+        ),
         "host.config": "endpoint_resolution local_endpoints model_file servers_file",
         "host.demo": "atomic_file loopback note_store record replay servers",
         "host.demo.servers": "__main__ bundled clock notes units",
         "host.event_bus": "bus",
         "host.loop": (
-            "agent_calls agent_loop bounded_loop hooks loop_observers run_control run_hooks "
-            "tool_batch tool_loop wall_clock"
+            "agent_calls agent_loop asking bounded_loop callbacks compaction folding guiding hooks "
+            "loop_observers routing run_control run_hooks tool_batch tool_loop wall_clock"
         ),
         "host.pool": (
             "bounded calling child_process command_lookup commons connection direct_use entry "
@@ -52,7 +55,7 @@ SHELLS: set[str] = _modules(
         "host.text": "identity_memo",
         "host.wire": (
             "answer_bytes client_pool clients continuation endpoint exchange failure isolation "
-            "listings model negotiation settings side_tasks streaming"
+            "listings model negotiation scrubbing settings side_tasks streaming"
         ),
     }
 )
@@ -61,10 +64,13 @@ SHELLS: set[str] = _modules(
 RECORDS_ONLY: set[str] = _modules(
     {
         "": "host",
-        "host": "assembly catalogue cli config demo errors event_bus loop pool records text wire",
+        "host": (
+            "assembly catalogue cli config demo errors event_bus loop pool records text tracing "
+            "wire"
+        ),
         "host.cli": "parser",
         "host.config": "agent_settings host_config",
-        "host.loop": "collaborators",
+        "host.loop": "collaborators run_tracing",
         "host.pool": "server_state transports",
         "host.records": "hooks messages runs tools turns",
     }

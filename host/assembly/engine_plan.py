@@ -18,6 +18,9 @@ UNKNOWN_CONTEXT_TOKENS = 8192
 
 UNKNOWN_CACHE_MIB = 512
 
+MOST_TOKENS, MOST_CACHE_MIB = (1 << 31) - 1, 1 << 20
+"""The largest numbers an engine takes, or makes any sense of, whatever a file or a wish says."""
+
 _MIB = 1 << 20
 
 
@@ -53,10 +56,10 @@ def plan_engine(file: ModelFile, *, wanted_tokens: int, memory_bytes: int) -> En
     each = file.header.context_bytes_per_token
     trained = file.header.trained_context_tokens
     context = wanted_tokens or min(trained or UNKNOWN_CONTEXT_TOKENS, MAX_CONTEXT_TOKENS)
-    context = min(context, trained or context)
+    context = min(context, trained or context, MOST_TOKENS)
     if wanted_tokens == 0 and memory_bytes:
         room = (memory_bytes - file.size_bytes) // 4
         affordable = room // each if each else UNKNOWN_CONTEXT_TOKENS
         context = min(context, max(affordable, MIN_CONTEXT_TOKENS))
     cache = -(-context * each // _MIB) if each else UNKNOWN_CACHE_MIB
-    return EnginePlan(context_tokens=context, cache_mib=cache)
+    return EnginePlan(context_tokens=context, cache_mib=min(cache, MOST_CACHE_MIB))

@@ -6,7 +6,8 @@ its standard error:
 
 - ``{"memory": BYTES}`` when the engine can be used: the memory of this machine's devices together;
 - ``{"address": URL}`` when the model is loaded and asked there;
-- ``{"problem": "missing" | "broken" | "load", "text": ...}`` before it ends for that reason.
+- ``{"problem": "missing" | "broken" | "load" | "wish", "text": ...}`` before it ends for that
+  reason; a wish is something it was told and cannot take.
 
 After the first it reads one line, ``{"name", "key", "context", "cacheMib"}``; when its input ends,
 so does it. The port is whichever is free: the engine itself binds it.
@@ -46,6 +47,9 @@ def main() -> None:
         server = engine.Server(parameters(engine, sys.argv[1], json.loads(wanted), devices))
     except (RuntimeError, MemoryError) as error:
         say(problem="load", text=str(error))
+        sys.exit(FAILED)
+    except (OverflowError, TypeError, ValueError) as error:
+        say(problem="wish", text=str(error))
         sys.exit(FAILED)
     say(address=server.listening_address)
     sys.stdin.buffer.read()

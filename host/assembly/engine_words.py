@@ -15,6 +15,10 @@ _ILLEGAL = (-4, 0xC000001D)
 _STAMP = re.compile(r"^\d+(?:\.\d+){3} [A-Z]+ +")
 _MODEL_ERROR = "error loading model: "
 _ERROR = re.compile(r"^\d+(?:\.\d+){3} E +", re.MULTILINE)
+_NO_REASON = re.compile(
+    r"failed to load model(?:,?(?: from)? .*)?$|failed to read header$|model loading error$"
+)
+"""How a line ends that says only that it failed, and of which file."""
 
 
 def size_words(size_bytes: int) -> str:
@@ -28,22 +32,25 @@ def size_words(size_bytes: int) -> str:
 def logged_reason(log: str) -> str:
     """Why a model could not be loaded, by the last of llama.cpp's log; "" for an empty one.
 
-    What it says of the model comes before other errors, and these before its last line.
+    What it says of the model comes before other errors, of these the first that says more than
+    that it failed, then the last error, then the last line.
     """
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    for line in lines:
+    telling = [line for line in lines if not _NO_REASON.search(line)]
+    for line in telling:
         _, found, reason = line.partition(_MODEL_ERROR)
         if found and reason:
             return reason
     errors = [line for line in lines if _ERROR.match(line)]
-    return _STAMP.sub("", (errors or lines or [""])[-1])
+    reasons = [line for line in telling if _ERROR.match(line)]
+    return _STAMP.sub("", (reasons[:1] or errors or lines or [""])[-1])
 
 
 def problem_words(problem: str, text: str, log: str) -> str:
     """What the engine's program complained of, and what to do about it.
 
     Args:
-        problem: ``missing``, ``broken`` or ``load``, as the program has it.
+        problem: ``missing``, ``broken``, ``load`` or ``wish``, as the program has it.
         text: its own words.
         log: the last of what was logged.
     """
@@ -51,7 +58,8 @@ def problem_words(problem: str, text: str, log: str) -> str:
         return f"cannot be served without the package xllamacpp; run: {INSTALL}"
     if problem == "broken":
         return f"cannot be served: xllamacpp is installed and does not load: {text}"
-    return f"cannot be loaded: {logged_reason(log) or text}"
+    reason = logged_reason(log) if problem == "load" else ""  # else nothing was loaded yet
+    return f"cannot be loaded: {reason or text}"
 
 
 def death_words(exit_code: int, log: str) -> str:

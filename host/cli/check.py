@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import anyio
@@ -28,9 +29,14 @@ from host.wire import Endpoints
 
 Notice: TypeAlias = Callable[[str], None]
 
+_FAILURE, _USAGE = 1, 2
+
 
 def check(config: HostConfig, arguments: argparse.Namespace) -> int:
-    """Prints what was found and what to mend; 1 when a server or the endpoint is not well."""
+    """Prints what was found and what to mend.
+
+    Returns 1 when a server or the endpoint is not well, 2 when a model's file is not one to serve.
+    """
     return anyio.run(_check, config, arguments)
 
 
@@ -43,17 +49,33 @@ async def _check(config: HostConfig, arguments: argparse.Namespace) -> int:
         well, fleet = await _check_servers(config, screen)
         models = (
             engine
-            if isinstance(engine, str)
+            if isinstance(engine, _Problem)
             else await _models(config, arguments, engine, screen.notice)
         )
-    problem = models if isinstance(models, str) else ""
+    problem = models if isinstance(models, _Problem) else None
     if problem:
-        screen.warn(f"✗ endpoint: {problem}")
+        screen.warn(f"✗ endpoint: {problem.text}")
     if arguments.json:
-        found = [] if isinstance(models, str) else models
-        whole = {"servers": fleet, "models": found, "endpointProblem": problem}
+        found = [] if isinstance(models, _Problem) else models
+        told = problem.text if problem else ""
+        whole = {"servers": fleet, "models": found, "endpointProblem": told}
         screen.write(json.dumps(whole, ensure_ascii=False, indent=1))
-    return 0 if well and not problem else 1
+    return max(0 if well else _FAILURE, problem.status if problem else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Problem:
+    """What is wrong with the endpoint, in a line, and the exit status that stands for it."""
+
+    text: str
+    status: int = _FAILURE
+
+    @classmethod
+    def of(cls, error: HostError, *, with_file: bool) -> _Problem:
+        """Of an error; one of the configuration is the caller's to mend where it names a file."""
+        is_usage = with_file and isinstance(error, ConfigError)
+        text = str(error).removeprefix("endpoint: ")
+        return cls(text=text, status=_USAGE if is_usage else _FAILURE)
 
 
 async def _check_servers(
@@ -80,7 +102,7 @@ async def _check_servers(
 
 async def _engine(
     config: HostConfig, arguments: argparse.Namespace, on_notice: Notice, opened: AsyncExitStack
-) -> LocalEngine | str | None:
+) -> LocalEngine | _Problem | None:
     """The engine that loads a model's file while the servers start, or what is wrong with it.
 
     None where an endpoint is to be asked.
@@ -92,7 +114,7 @@ async def _engine(
         engine = LocalEngine.configured(file, config, on_notice)
         return await opened.enter_async_context(engine)
     except (ConfigError, WireError) as error:
-        return _told(error)
+        return _Problem.of(error, with_file=True)
 
 
 async def _models(
@@ -100,8 +122,8 @@ async def _models(
     arguments: argparse.Namespace,
     engine: LocalEngine | None,
     on_notice: Notice,
-) -> list[str] | str:
-    """The endpoint's models, or what is wrong with it in a line."""
+) -> list[str] | _Problem:
+    """The endpoint's models, or what is wrong with it."""
     try:
         if engine is None:
             choice = await resolve_endpoint(config, endpoint_flags(arguments), on_notice=on_notice)
@@ -109,15 +131,12 @@ async def _models(
             choice = await engine.ready()
         models = await _listed(config, choice)
     except (ConfigError, WireError) as error:
-        return _told(error)
+        return _Problem.of(error, with_file=engine is not None)
     if choice.model not in models:
-        return f"{choice.shown_url} does not list {choice.model}; it has {', '.join(models)}"
+        listed = ", ".join(models)
+        return _Problem(text=f"{choice.shown_url} does not list {choice.model}; it has {listed}")
     on_notice(f"✓ endpoint {choice.shown_url} ({choice.origin}): {choice.model}")
     return models
-
-
-def _told(error: HostError) -> str:
-    return str(error).removeprefix("endpoint: ")
 
 
 async def _listed(config: HostConfig, choice: EndpointChoice) -> list[str]:

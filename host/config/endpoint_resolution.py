@@ -118,10 +118,18 @@ def _file_wish(config: HostConfig) -> EndpointWish:
     agent = config.agent
     gguf = None
     if agent.gguf is not None:
-        gguf = str(Path(config.source).parent / Path(agent.gguf).expanduser())
+        gguf = str(Path(config.source).parent / _at_home(Path(agent.gguf)))
     return EndpointWish(
         base_url=agent.base_url, api_key=agent.api_key, model=agent.model, gguf=gguf
     )
+
+
+def _at_home(path: Path) -> Path:
+    """The path with ``~`` read; of a user that is not there, as it is written."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
 
 
 def _first_found(

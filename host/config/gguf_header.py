@@ -19,6 +19,7 @@ MAX_KEPT_ITEMS = 4096
 """A longer array is passed over: it is no list with one item for each layer."""
 
 KNOWN_VERSIONS = (2, 3)
+_USUAL_ALIGNMENT = 32
 _FORMATS = {
     0: "B",
     1: "b",
@@ -96,17 +97,16 @@ def read_header(prefix: bytes) -> GgufHeader | None:
 
     What the prefix does not hold whole, and what is damaged, is left out with all that follows.
     """
-    if not prefix.startswith(MAGIC) or len(prefix) < len(MAGIC) + 4:
+    version = _version(prefix)
+    if version is None:
         return None
-    (version,) = struct.unpack_from("<I", prefix, len(MAGIC))
     facts: dict[str, Fact] = {}
     if version in KNOWN_VERSIONS:
         reader = _Reader(prefix, len(MAGIC) + 4)
         try:
             reader.number("Q")  # of tensors
             for _ in range(reader.number("Q")):
-                name = reader.text()
-                value = reader.value(reader.number("I"))
+                name, value = reader.fact()
                 if value is not None:
                     facts[name] = value
         except _Unreadable:
@@ -114,8 +114,49 @@ def read_header(prefix: bytes) -> GgufHeader | None:
     return GgufHeader(version=version, facts=facts)
 
 
+def least_size(beginning: bytes) -> int:
+    """How many bytes a file has at the least that begins so.
+
+    When the facts or the list of tensors go on behind the beginning, as many as are needed to read
+    on: more than were given. Otherwise the file reaches into its last tensor. Of a damaged file,
+    and one of another version, no more than was read of it.
+    """
+    reader = _Reader(beginning, len(MAGIC) + 4)
+    alignment = _USUAL_ALIGNMENT
+    try:
+        if _version(beginning) not in KNOWN_VERSIONS:
+            return 0
+        tensors = reader.number("Q")
+        for _ in range(reader.number("Q")):
+            name, value = reader.fact()
+            if name == "general.alignment" and isinstance(value, int) and value > 0:
+                alignment = value
+        last = max((reader.tensor_offset() for _ in range(tensors)), default=None)
+    except _Unreadable as unreadable:
+        return unreadable.needed
+    if last is None:
+        return reader.position
+    return -(-reader.position // alignment) * alignment + last + 1
+
+
+def _version(beginning: bytes) -> int | None:
+    """The version of a file that begins so; None for a file that is no GGUF."""
+    if not beginning.startswith(MAGIC) or len(beginning) < len(MAGIC) + 4:
+        return None
+    (version,) = struct.unpack_from("<I", beginning, len(MAGIC))
+    return int(version)
+
+
 class _Unreadable(Exception):
-    """The bytes end here, or mean nothing."""
+    """The bytes end here, or mean nothing.
+
+    Attributes:
+        needed: how many bytes would have to be there.
+    """
+
+    def __init__(self, needed: int) -> None:
+        super().__init__(needed)
+        self.needed = needed
 
 
 class _Reader:
@@ -123,7 +164,18 @@ class _Reader:
 
     def __init__(self, written: bytes, position: int) -> None:
         self._bytes = written
-        self._position = position
+        self.position = position
+
+    def fact(self) -> tuple[str, Fact | None]:
+        """A name and a value; None for an array that is not kept."""
+        return self.text(), self.value(self.number("I"))
+
+    def tensor_offset(self) -> int:
+        """Where a tensor of the list begins, from the beginning of all their data on."""
+        self.text()
+        self._take(8 * self.number("I"))  # its dimensions
+        self.number("I")
+        return self.number("Q")
 
     def number(self, letter: str) -> int:
         """An integer of one of struct's formats."""
@@ -144,8 +196,7 @@ class _Reader:
 
     def _array(self, kind: int, count: int) -> tuple[int, ...] | None:
         if kind == _STRING:
-            for _ in range(count):
-                self._take(self.number("Q"))
+            self._pass_texts(count)
             return None
         letter = _format(kind)
         items = self._take(count * struct.calcsize(f"<{letter}"))
@@ -157,16 +208,26 @@ class _Reader:
         (value,) = struct.unpack(f"<{letter}", self._take(struct.calcsize(f"<{letter}")))
         return value  # type: ignore[no-any-return]
 
+    def _pass_texts(self, count: int) -> None:
+        """Passes over a vocabulary, which takes most of the time there is to take."""
+        written, at = self._bytes, self.position
+        for _ in range(count):
+            start = at + 8
+            at = start + int.from_bytes(written[at:start], "little")
+            if at > len(written):
+                raise _Unreadable(max(at, start))
+        self.position = at
+
     def _take(self, count: int) -> bytes:
-        end = self._position + count
+        end = self.position + count
         if end > len(self._bytes):
-            raise _Unreadable
-        taken = self._bytes[self._position : end]
-        self._position = end
+            raise _Unreadable(end)
+        taken = self._bytes[self.position : end]
+        self.position = end
         return taken
 
 
 def _format(kind: int) -> str:
     if kind not in _FORMATS:
-        raise _Unreadable
+        raise _Unreadable(0)
     return _FORMATS[kind]

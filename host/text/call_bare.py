@@ -19,7 +19,7 @@ class BareReading(NamedTuple):
     is_cut: bool = False
 
 
-def read_bare(source: CallText, start: int) -> BareReading:
+def read_bare(source: CallText, start: int, *, is_marked: bool = False) -> BareReading:
     """What stands at ``start``: JSON values or Python calls.
 
     Values that are not all calls are none of them, but they are read to their end: JSON is no
@@ -31,30 +31,31 @@ def read_bare(source: CallText, start: int) -> BareReading:
     values = list(source.values_from(at)) if is_json else []
     if values:
         end = values[-1][1]
-        calls = _calls_of_all([value for value, _ in values])
+        calls = _calls_of_all([value for value, _ in values], is_marked)
         return BareReading(calls, end, bool(calls) and source.is_cut_at(end))
-    calls, end = read_pythonic(source, at)
+    calls, end, *_ = read_pythonic(source, at)
     is_cut = bool(calls) and is_cut_call_at(source, end, in_list=is_bracketed)
     return BareReading(calls, end, is_cut)
 
 
-def read_alone(source: CallText, *, may_be_cut: bool) -> BareReading:
+def read_alone(source: CallText, *, may_be_cut: bool, is_marked: bool = False) -> BareReading:
     """The calls that the text is from end to end; none when anything else stands in it.
 
     Args:
         may_be_cut: the text's end is where the reply reached its ceiling.
+        is_marked: as in ``calls_of``.
     """
-    reading = read_bare(source, 0)
+    reading = read_bare(source, 0, is_marked=is_marked)
     is_alone = source.after_space(reading.end) == len(source.text)
     if is_alone or (may_be_cut and reading.is_cut):
         return reading
     return BareReading((), reading.end)
 
 
-def _calls_of_all(values: list[object]) -> tuple[ParsedCall, ...]:
+def _calls_of_all(values: list[object], is_marked: bool) -> tuple[ParsedCall, ...]:
     calls: list[ParsedCall] = []
     for value in values:
-        read = calls_of(value)
+        read = calls_of(value, is_marked=is_marked)
         if not read or any(map(is_definition, value if isinstance(value, list) else [value])):
             return ()
         calls.extend(read)

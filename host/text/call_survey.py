@@ -4,76 +4,50 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from host.text.call_bare import BareReading, read_alone, read_bare
-from host.text.call_formats import CALL_FORMATS, CallFormat
+from host.text.call_formats import CALL_FORMATS, CallFormat, Standing
+from host.text.call_quoting import ASIDES, QUOTATION, THINKING_CLOSE, THINKING_OPENER
+from host.text.call_tokens import END_TOKENS
 from host.text.call_values import CallText, ParsedCall
 from host.text.markdown_code import CodeRegion, MarkdownCode
-from host.text.thinking import THINK_CLOSE, THINK_OPEN
 
-_THINK_TAG = re.compile(
-    rf"^[ \t]*(?P<close>{THINK_CLOSE.pattern})|{THINK_OPEN.pattern}", re.MULTILINE
-)
-_THOUGHTS = (
-    (r"<\|channel\|>\s*+analysis\s*+<\|message\|>", r"<\|end\|>", True),
-    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>", True),
-    (r"\[THINK\]", r"\[/THINK\]", True),
-    ("<seed:think>", "</seed:think>", True),
-    ("(?i:<thinking>)", "(?i:</thinking>)", False),
-    ("(?i:<reasoning>)", "(?i:</reasoning>)", False),
-)
-"""Further thinking: what opens and closes it, and whether it goes on to the end when not closed.
-
-The last two are ordinary words, and a text may speak of them. Unlike behind a closing think tag,
-the answer does not begin anew behind these."""
-
-_THOUGHT_OF = {
-    f"thought{number}": (re.compile(close), is_token)
-    for number, (_, close, is_token) in enumerate(_THOUGHTS)
-}
+_THINK_CLOSE = re.compile(THINKING_CLOSE)
+_THINK_TAG = re.compile(rf"^[ \t]*(?P<close>{THINKING_CLOSE})|{THINKING_OPENER}", re.MULTILINE)
+_ASIDE_OF = {f"aside{number}": aside for number, aside in enumerate(ASIDES)}
 _FORMAT_OF = {f"format{number}": entry for number, entry in enumerate(CALL_FORMATS)}
+# Words are passed over at once: of all openers only two begin with one.
 _LANDMARK = re.compile(
-    "|".join(
+    r"(?=[^\w\s]|\ ?to=|functools\[)(?:"
+    + "|".join(
         [
-            rf"(?P<think>{THINK_OPEN.pattern})",
-            rf"(?P<answer>{THINK_CLOSE.pattern})",
+            rf"(?P<think>{THINKING_OPENER})",
+            rf"(?P<answer>{THINKING_CLOSE})",
             r"(?P<code>`+|~{3,})",
-            *(rf"(?P<thought{number}>{entry[0]})" for number, entry in enumerate(_THOUGHTS)),
+            *(rf"(?P<{group}>{aside.opener})" for group, aside in _ASIDE_OF.items()),
             *(rf"(?P<{group}>{entry.opener})" for group, entry in _FORMAT_OF.items()),
         ]
     )
-)
-_QUOTATION = re.compile(
-    r"""
-      ^[ \t]*>.*
-    | \\.
-    | "(?:[^"\\\n]|\\.)*+"
-    | “[^“”\n]*”
-    | „[^„“”\n]*[“”]
-    | «[^«»\n]*»
-    | ‘[^‘’\n]*’
-    | (?<!\w)'(?=\S)(?:[^'\n]|(?<=\w)'(?=\w))*+'(?!\w)
-    """,
-    re.VERBOSE | re.MULTILINE,
+    + ")"
 )
 _ACTION = re.compile(r"^[ \t]*Action:\s*+\Z", re.MULTILINE)
 _ACTION_CHARS = 40
 _HIDDEN = "\ufffc"
-_CALL_TAG = "tool_call"
-_CALL_TAGS = ("", "json", _CALL_TAG)
+_FENCE_STANDING: dict[str, Standing] = {"tool_call": "marked", "tool_code": "named"}
+_JSON_TAGS = ("", "json", "tool_call")
 _RUN = re.compile(r"`{3,}|~{3,}")
 _NO_LEAD = BareReading((), 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Calls at ``[start, end)`` of a reply."""
+    """Calls at ``[start, end)`` of a reply, the template's end behind them included."""
 
     start: int
     end: int
     calls: tuple[ParsedCall, ...]
+    standing: Standing = "markup"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +56,8 @@ class CallSurvey:
 
     Attributes:
         marked: calls behind a marker or in a fence tagged ``tool_call``.
+        named: calls that count beside them where they name tools that exist: in a fence tagged
+            ``tool_code``, or behind what only seems a marker.
         markup: function markup outside a tag.
         whole: the answer, if it is nothing but calls (JSON, or Python calls).
         fence: the reply's only fence, if it is untagged or ``json`` and holds nothing but calls;
@@ -89,6 +65,7 @@ class CallSurvey:
     """
 
     marked: tuple[Span, ...]
+    named: tuple[Span, ...]
     markup: tuple[Span, ...]
     whole: Span | None
     fence: Span | None
@@ -100,11 +77,16 @@ def survey_calls(text: str) -> CallSurvey:
     Everything up to the last closing think tag is thinking, and everything behind one that is
     not closed. A tag inside code only quotes a tag; but one that begins a line behind an unfinished
     fence ends the thinking that left the fence unfinished.
+
+    Behind a call whose end cannot be told, only calls count behind which nothing else stands:
+    those with text behind them may belong to it, as an example that it was about to write down.
     """
     reader = _Reader(text)
+    spans = reader.spans()
     return CallSurvey(
-        marked=reader.unquoted(reader.answer.marked),
-        markup=reader.unquoted(reader.answer.markup),
+        marked=tuple(span for span in spans if span.standing == "marked"),
+        named=tuple(span for span in spans if span.standing == "named"),
+        markup=tuple(span for span in spans if span.standing == "markup"),
         whole=reader.whole(),
         fence=reader.only_fence(),
     )
@@ -117,7 +99,8 @@ class _Answer:
     Attributes:
         lead: what opens the answer without a marker, from ``lead_start`` on.
         prose: the text around calls and code, each of those one placeholder.
-        places: where in the prose the placeholder of a start stands.
+        doubts: where calls begin whose end cannot be told.
+        places: where in the prose a start stands.
         copied: up to where the text is in the prose.
     """
 
@@ -125,8 +108,8 @@ class _Answer:
     end: int
     lead: BareReading = _NO_LEAD
     lead_start: int = 0
-    marked: list[Span] = field(default_factory=list)
-    markup: list[Span] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    doubts: list[int] = field(default_factory=list)
     fences: list[CodeRegion] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
     prose_chars: int = 0
@@ -146,20 +129,31 @@ class _Reader:
         while landmark := _LANDMARK.search(text, at):
             at = self._after(landmark)
         answer = self.answer
-        prose = "".join([*answer.prose, text[answer.copied : self._end_of_line(answer.end)]])
-        self._quotations = [found.span() for found in _QUOTATION.finditer(prose)]
+        prose = "".join([*answer.prose, text[answer.copied : self._end_of_quotation(answer.end)]])
+        self._quotations = [found.span() for found in QUOTATION.finditer(prose)]
+        unquoted = (start for start in answer.doubts if not self._is_quoted(start))
+        self._doubt = next(unquoted, len(text))
 
-    def unquoted(self, spans: Sequence[Span]) -> tuple[Span, ...]:
-        """Those spans that no quotation encloses."""
-        return tuple(span for span in spans if not self._is_quoted(span.start))
+    def spans(self) -> list[Span]:
+        """The spans that nothing quotes and no doubtful call may hold."""
+        spans = [span for span in self.answer.spans if not self._is_quoted(span.start)]
+        is_last, at = True, self.answer.end
+        kept: list[Span] = []
+        for span in reversed(spans):
+            is_last = is_last and not self._text[span.end : at].strip()
+            at = span.start
+            if is_last or span.start < self._doubt:
+                kept.append(span)
+        return kept[::-1]
 
     def whole(self) -> Span | None:
         """The answer as calls, if it holds nothing else but perhaps one that was cut off."""
         answer = self.answer
-        is_whole = answer.lead.is_cut or not self._text[answer.lead.end : answer.end].strip()
+        end = self._behind_call(answer.lead.end)
+        is_whole = answer.lead.is_cut or not self._text[end : answer.end].strip()
         if not answer.lead.calls or not is_whole:
             return None
-        return Span(start=answer.lead_start, end=answer.lead.end, calls=answer.lead.calls)
+        return Span(start=answer.lead_start, end=end, calls=answer.lead.calls)
 
     def only_fence(self) -> Span | None:
         """The answer's only fence as calls, if it holds nothing else and nothing quotes it."""
@@ -168,19 +162,27 @@ class _Reader:
         [fence] = self.answer.fences
         if fence.tag not in ("", "json") or self._is_quoted(fence.start):
             return None
-        span = self._span_in(fence)
+        span = self._span_in(fence, "markup")
+        if span is None or (span.start > self._doubt and self._text[span.end :].strip()):
+            return None
         earliest = max(self.answer.start, fence.start - _ACTION_CHARS)
         action = _ACTION.search(self._text, earliest, fence.start)
-        return replace(span, start=action.start()) if span and action else span
+        return replace(span, start=action.start()) if action else span
 
-    def _span_in(self, fence: CodeRegion) -> Span | None:
+    def _span_in(self, fence: CodeRegion, standing: Standing) -> Span | None:
         """The calls that a fence is; of a fence that was cut off, those that are whole."""
         body = CallText(self._text[fence.body_start : fence.body_end])
-        calls, end, _ = read_alone(body, may_be_cut=not fence.is_closed)
+        is_marked = standing == "marked"
+        calls, end, _ = read_alone(body, may_be_cut=not fence.is_closed, is_marked=is_marked)
         if not calls:
             return None
-        end = fence.end if fence.is_closed else fence.body_start + end
-        return Span(start=fence.start, end=end, calls=calls)
+        end = self._behind_call(fence.end) if fence.is_closed else fence.body_start + end
+        return Span(start=fence.start, end=end, calls=calls, standing=standing)
+
+    def _behind_call(self, end: int) -> int:
+        """Behind what a template writes at the end of a message, if that was printed too."""
+        found = END_TOKENS.match(self._text, end)
+        return found.end() if found else end
 
     def _begin(self, start: int) -> int:
         """Begins the answer there; what opens it as JSON is not searched for markers."""
@@ -195,38 +197,39 @@ class _Reader:
         """Takes in what stands at a landmark; returns where to read on."""
         match landmark.lastgroup:
             case "think":
-                close = THINK_CLOSE.search(self._text, landmark.end())
+                close = _THINK_CLOSE.search(self._text, landmark.end())
                 return close.start() if close else self._stop(landmark.start())
             case "answer":
                 return self._begin(landmark.end())
             case "code":
                 region = self._code.region_at(landmark.start())
                 return self._take_code(region) if region else landmark.end()
-            case group if group in _THOUGHT_OF:
-                return self._take_thought(landmark, str(group))
+            case group if group in _ASIDE_OF:
+                return self._take_aside(landmark, str(group))
             case group:
                 return self._take_call(landmark, _FORMAT_OF[str(group)])
 
-    def _take_thought(self, landmark: re.Match[str], group: str) -> int:
-        close, is_token = _THOUGHT_OF[group]
-        found = None if group in self._unclosed else close.search(self._text, landmark.end())
+    def _take_aside(self, landmark: re.Match[str], group: str) -> int:
+        aside = _ASIDE_OF[group]
+        is_closed = group not in self._unclosed
+        found = aside.close.search(self._text, landmark.end()) if is_closed else None
         if found is not None:
             self._hide(landmark.start(), found.end())
             return found.end()
         self._unclosed.add(group)
-        return self._stop(landmark.start()) if is_token else landmark.end()
+        return self._stop(landmark.start()) if aside.is_token else landmark.end()
 
     def _stop(self, end: int) -> int:
         self.answer.end = end
         return len(self._text)
 
-    def _end_of_line(self, at: int) -> int:
-        """A quotation ends on its line, and a tag of thinking may stand in it."""
-        end = self._text.find("\n", at)
+    def _end_of_quotation(self, at: int) -> int:
+        """A quotation may end on the next line, and a tag of thinking may stand in it."""
+        end = self._text.find("\n", self._text.find("\n", at) + 1 or len(self._text))
         return len(self._text) if end < 0 else end
 
     def _take_code(self, region: CodeRegion) -> int:
-        if region.tag in _CALL_TAGS and region.is_fence:
+        if region.tag in _JSON_TAGS and region.is_fence:
             region = self._around_json(region)
         if not region.is_closed:
             tag = _THINK_TAG.search(self._text, region.start)
@@ -235,8 +238,9 @@ class _Reader:
         self._hide(region.start, region.end)
         if region.is_fence:
             self.answer.fences.append(region)
-        if region.tag == _CALL_TAG and (span := self._span_in(region)):
-            self.answer.marked.append(span)
+        standing = _FENCE_STANDING.get(region.tag)
+        if standing and (span := self._span_in(region, standing)):
+            self.answer.spans.append(span)
         return region.end
 
     def _around_json(self, fence: CodeRegion) -> CodeRegion:
@@ -250,14 +254,20 @@ class _Reader:
         return fence
 
     def _take_call(self, landmark: re.Match[str], call_format: CallFormat) -> int:
-        calls, end = call_format.read(self._source, landmark.end())
-        end = max(end, landmark.end())
-        if not calls:
-            self._hide(landmark.end(), end)
+        start = landmark.start()
+        reading = call_format.read(self._source, landmark.end())
+        end = max(reading.end, landmark.end())
+        if not reading.calls:
+            if reading.is_unclear:
+                self.answer.doubts.append(start)
+                self.answer.places[start] = self.answer.prose_chars + start - self.answer.copied
+            hidden = end if reading.text_start is None else reading.text_start
+            self._hide(landmark.end(), hidden)
             return end
-        self._hide(landmark.start(), end)
-        spans = self.answer.marked if call_format.is_marked else self.answer.markup
-        spans.append(Span(start=landmark.start(), end=end, calls=calls))
+        end = self._behind_call(end)
+        self._hide(start, end)
+        span = Span(start=start, end=end, calls=reading.calls, standing=call_format.standing)
+        self.answer.spans.append(span)
         return end
 
     def _hide(self, start: int, end: int) -> None:

@@ -23,6 +23,11 @@ _BETWEEN_VALUES = re.compile(r"\s*(?:[;,]\s*)?")
 _CUT_VALUE = re.compile(r"\s*+(?:[;,]\s*+)?(?:\Z|(?P<brace>\{)\s*+(?:[\"']|\Z))")
 _VALUE_STARTS = ("{", "[", '"')
 _OF_DEFINITIONS = ("description", "inputSchema", "input_schema")
+_ARGUMENTS = ("arguments", "parameters", "args")
+_MARKED_ARGUMENTS = (*_ARGUMENTS, "input")
+_BESIDE_ARGUMENTS = frozenset(
+    ("name", "tool_name", "function", "id", "type", "tool_call_id", "index")
+)
 _PATIENCE = 4
 
 
@@ -35,10 +40,18 @@ class ParsedCall:
 
 
 class Reading(NamedTuple):
-    """What stood at a place: its calls (none: it is no call) and where to read on."""
+    """What stood at a place: its calls (none: it is no call) and where to read on.
+
+    Attributes:
+        is_unclear: a call began whose end cannot be told, so that what seems a call behind may
+            be its text.
+        text_start: where mere text begins that is passed over as well; None without any.
+    """
 
     calls: tuple[ParsedCall, ...]
     end: int
+    is_unclear: bool = False
+    text_start: int | None = None
 
 
 class CallText:
@@ -97,7 +110,7 @@ class CallText:
             found = self.value_at(self._after_separator(found[1]))
 
     def calls_from(self, start: int) -> Reading:
-        """The calls that the values from ``start`` on are, up to the first that is none.
+        """The calls that the values behind a marker are, up to the first that is none.
 
         When already the first value is no call, reading goes on after it: what its strings
         quote is not searched. A string alone is not passed over: it may only seem to begin here.
@@ -105,7 +118,7 @@ class CallText:
         calls: list[ParsedCall] = []
         end = start
         for value, value_end in self.values_from(start):
-            read = calls_of(value)
+            read = calls_of(value, is_marked=True)
             if not read:
                 is_passed_over = not calls and not isinstance(value, str)
                 return Reading(tuple(calls), value_end if is_passed_over else end)
@@ -157,28 +170,34 @@ class CallText:
         return len(self.text), False
 
 
-def calls_of(value: object) -> tuple[ParsedCall, ...]:
+def calls_of(value: object, *, is_marked: bool = False) -> tuple[ParsedCall, ...]:
     """The calls a JSON value is: an object, or a list of nothing but objects that are calls.
 
     Empty for everything else. An object is a call when it, or its ``function``, has a ``name``
     (Command-R: ``tool_name``) and perhaps ``arguments``, ``parameters`` or ``args`` (the first
-    that is not null counts).
+    that is not null counts). Without them, but with keys that no call has, it is some other
+    object that bears a name (ours).
+
+    Args:
+        is_marked: only a call stands there, so that ``input`` holds arguments as well.
     """
-    calls = [call_of(entry) for entry in (value if isinstance(value, list) else [value])]
+    keys = _MARKED_ARGUMENTS if is_marked else _ARGUMENTS
+    calls = [_call_of(entry, keys) for entry in (value if isinstance(value, list) else [value])]
     read = tuple(call for call in calls if call is not None)
     return read if len(read) == len(calls) else ()
 
 
-def call_of(value: object) -> ParsedCall | None:
-    """The call a JSON object is, or None."""
+def _call_of(value: object, keys: tuple[str, ...]) -> ParsedCall | None:
     if not isinstance(value, dict):
         return None
     record = _function_of(value)
     name = record.get("name", record.get("tool_name"))
     if not isinstance(name, str) or not name.strip():
         return None
-    given = (record.get(key) for key in ("arguments", "parameters", "args"))
-    return parsed_call(name, next((one for one in given if one is not None), {}))
+    given = next((record[key] for key in keys if record.get(key) is not None), None)
+    if given is None and not {*record, *value} <= _BESIDE_ARGUMENTS.union(keys):
+        return None
+    return parsed_call(name, {} if given is None else given)
 
 
 def parsed_call(name: str, arguments: object) -> ParsedCall | None:

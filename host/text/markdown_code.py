@@ -1,21 +1,29 @@
 """Where a Markdown text holds code: fenced blocks and code spans, found in linear time.
 
 More tolerant than CommonMark where models are: a fence may begin in the middle of a line, be
-indented, close at the end of a line, or be cut off by the end of the text.
+indented, close at the end of a line, hold fences of its own length when it is tagged as Markdown,
+or be cut off by the end of the text.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 _LANDMARK = re.compile(
-    r"(?P<lead>^[ \t>]*)?(?P<run>`+|~{3,})(?P<alone>(?=[ \t\r]*$))?|\n[ \t\r]*(?=\n)", re.MULTILINE
+    r"""
+      (?P<lead> ^[ \t>]*+ (?P<item>(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t>]++)++)? )?+
+      (?P<run> `+ | ~{3,} ) (?P<alone> (?=[ \t\r]*$) )?
+    | \n[ \t\r]*(?=\n)
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 _TAG = re.compile(r"[ \t]*([A-Za-z][\w+-]*)?")
 _MIN_FENCE_CHARS = 3
+_HOLDS_FENCES = ("markdown", "md")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +47,19 @@ class CodeRegion:
 
 
 class _Run(NamedTuple):
-    """A run of backticks or tildes; ``alone`` when nothing else stands on its line."""
+    """A run of backticks or tildes.
+
+    Attributes:
+        leads: nothing but white space, quoting and list markers stands before it on its line.
+        alone: nor anything behind it, and no list marker before it.
+    """
 
     start: int
     end: int
     mark: str
     line: int
     paragraph: int
+    leads: bool
     alone: bool
 
     @property
@@ -66,50 +80,44 @@ class MarkdownCode:
         self._runs = _runs_of(text)
         self._index = {run.start: index for index, run in enumerate(self._runs)}
         self._span_close = _next_of_same_length(self._runs)
-        self._longest_after = _longest_after(self._runs, alone_only=False)
-        self._longest_alone_after = _longest_after(self._runs, alone_only=True)
+        self._next = _next_as_long(self._runs, alone_only=False)
+        self._next_alone = _next_as_long(self._runs, alone_only=True)
+        self._balance = _balanced(self._runs)
 
     def region_at(self, start: int) -> CodeRegion | None:
         """The region beginning at ``start``; None where no run begins, or where it opens nothing.
 
         A code span ends at the next run of its own length in its paragraph. A fence (three or
         more) ends on its own line if a run as long stands there, else at the next such run that
-        has its line to itself, else at any such run, else at the end of the text.
+        has its line to itself, else at any such run, else at the end of the text. One tagged as
+        Markdown ends where the fences in it are all closed, if they are.
         """
         index = self._index.get(start)
         if index is None:
             return None
         run = self._runs[index]
         if run.length >= _MIN_FENCE_CHARS:
-            return self._fence(run, self._fence_close(index))
+            return self._fence(index)
         close = self._span_close[index]
         if close is None:
             return None
         end = self._runs[close]
         return CodeRegion(start=run.start, end=end.end, body_start=run.end, body_end=end.start)
 
-    def _fence_close(self, index: int) -> _Run | None:
-        run = self._runs[index]
-        if self._longest_after[index] < run.length:
-            return None
-        nearest = self._next_fence(index, alone_only=False)
-        if nearest.line == run.line or self._longest_alone_after[index] < run.length:
-            return nearest
-        return self._next_fence(index, alone_only=True)
+    def _fence_close(self, index: int, tag: str) -> _Run | None:
+        close = self._next[index]
+        if close is None or self._runs[close].line == self._runs[index].line:
+            return None if close is None else self._runs[close]
+        balance = self._balance[index] if tag in _HOLDS_FENCES else None
+        alone = self._next_alone[index]
+        return self._runs[next(at for at in (balance, alone, close) if at is not None)]
 
-    def _next_fence(self, index: int, *, alone_only: bool) -> _Run:
+    def _fence(self, index: int) -> CodeRegion:
         opener = self._runs[index]
-        return next(
-            run
-            for run in (self._runs[later] for later in range(index + 1, len(self._runs)))
-            if run.mark == opener.mark
-            and run.length >= opener.length
-            and (run.alone or not alone_only)
-        )
-
-    def _fence(self, opener: _Run, closer: _Run | None) -> CodeRegion:
         tag = _TAG.match(self._text, opener.end)
         assert tag is not None
+        name = (tag[1] or "").lower()
+        closer = self._fence_close(index, name)
         limit = closer.start if closer else len(self._text)
         return CodeRegion(
             start=opener.start,
@@ -117,7 +125,7 @@ class MarkdownCode:
             body_start=min(tag.end(), limit),
             body_end=limit,
             is_fence=True,
-            tag=(tag[1] or "").lower(),
+            tag=name,
             is_closed=closer is not None,
         )
 
@@ -135,10 +143,9 @@ def _runs_of(text: str) -> list[_Run]:
             continue
         line += text.count("\n", counted, start)
         counted = start
-        alone = found["lead"] is not None and found["alone"] is not None
-        runs.append(
-            _Run(start=start, end=end, mark=mark, line=line, paragraph=paragraph, alone=alone)
-        )
+        leads = found["lead"] is not None
+        alone = leads and found["item"] is None and found["alone"] is not None
+        runs.append(_Run(start, end, mark, line, paragraph, leads, alone))
     return runs
 
 
@@ -154,13 +161,40 @@ def _next_of_same_length(runs: Sequence[_Run]) -> list[int | None]:
     return following
 
 
-def _longest_after(runs: Sequence[_Run], *, alone_only: bool) -> list[int]:
-    """For each run the length of the longest later one of its mark."""
-    longest = [0] * len(runs)
-    so_far = {"`": 0, "~": 0}
+def _next_as_long(runs: Sequence[_Run], *, alone_only: bool) -> list[int | None]:
+    """For each run the index of the next one of its mark that is at least as long.
+
+    From the right, those are kept that no nearer one outdoes: the nearer, the shorter.
+    """
+    following: list[int | None] = [None] * len(runs)
+    kept: dict[str, tuple[list[int], list[int]]] = {"`": ([], []), "~": ([], [])}
     for index in range(len(runs) - 1, -1, -1):
         run = runs[index]
-        longest[index] = so_far[run.mark]
+        indices, negated = kept[run.mark]
+        found = bisect_right(negated, -run.length) - 1
+        following[index] = indices[found] if found >= 0 else None
         if run.alone or not alone_only:
-            so_far[run.mark] = max(so_far[run.mark], run.length)
-    return longest
+            while negated and negated[-1] >= -run.length:
+                indices.pop()
+                negated.pop()
+            indices.append(index)
+            negated.append(-run.length)
+    return following
+
+
+def _balanced(runs: Sequence[_Run]) -> list[int | None]:
+    """For each fence that leads its line the index of the one that closes it, nested ones closed.
+
+    A run with a tag behind it only opens; one with its line to itself closes what is open.
+    """
+    closes: list[int | None] = [None] * len(runs)
+    open_ones: list[int] = []
+    for index, run in enumerate(runs):
+        if not run.leads or run.length < _MIN_FENCE_CHARS:
+            continue
+        opener = runs[open_ones[-1]] if open_ones else None
+        if run.alone and opener and opener.mark == run.mark and opener.length <= run.length:
+            closes[open_ones.pop()] = index
+        else:
+            open_ones.append(index)
+    return closes

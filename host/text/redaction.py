@@ -6,6 +6,7 @@ text, ``redact_url`` takes the secret parts out of an address.
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +18,12 @@ REDACTED = "***"
 MIN_SECRET_CHARS = 4
 """Shorter values are left alone: replacing them would shred text and hide nothing."""
 
+MIN_PART_CHARS = 6
+"""The same for what is taken out of a longer value by its name alone."""
+
+MIN_USER_CHARS = 16
+"""A user name of that length in an address of an environment variable is a token."""
+
 _PLAIN_HEADERS = frozenset(
     {"cache-control", "connection", "host", "mcp-protocol-version", "pragma", "user-agent"}
 )
@@ -25,6 +32,19 @@ _PLAIN_WORDS = frozenset(
     {"", "true", "false", "null", "none", "auto", "debug", "info", "warn", "warning", "error"}
 )
 _AUTH_SCHEME = re.compile(r"(?:basic|bearer|digest|token|apikey|negotiate)\s+(\S.*)", re.I | re.S)
+_ANY_SCHEME = re.compile(r"[A-Za-z][\w-]*+\s+(\S.*)", re.S)
+_AUTHORIZATIONS = ("authorization", "proxy-authorization")
+_BASIC = re.compile(r"basic\s+([A-Za-z0-9+/_-]++=*)", re.I)
+_COOKIES = ("cookie", "set-cookie")
+_NAMED_SECRET = re.compile(
+    r"""
+      (?<![\w-]) (?=[\w-]*?(?:pass|pwd|secret|token|key|signature|credential)) [\w-]++
+      ["']?\s*+[=:]\s*+ (?:(?:basic|bearer|token)\s++)?+
+      (?: "(?P<double>(?:[^"\\]|\\.)*+)" | '(?P<single>[^']*+)' | (?P<bare>[^\s;&,"'{}]++) )
+    """,
+    re.I | re.S | re.X,
+)
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://(?:[^\s\"'<>,]|,(?![a-z]{1,30}://))++")
 _ADDRESS_START = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*+:)?//")
 _AUTHORITY = re.compile(r"[^/\\?#]*+")
 _PERCENT_CODE = re.compile("%[0-9A-F]{2}")
@@ -89,16 +109,71 @@ def secret_values(
     Every value of ``env``; every header but those that describe content or client, without its
     scheme word (``Bearer``); the password of ``url``, or its user name when it has no password,
     and the values of its query. Blank values and switch words (``true``, ``debug``, …) are none.
+
+    What such a value is made of may be told without the rest of it, so these are secrets too: the
+    password of an address, what a name like ``password=`` or ``"token":`` stands before, the
+    password in a ``Basic`` header, and each cookie's value.
     """
-    found = list((env or {}).values())
+    found: list[str] = []
+    for value in (env or {}).values():
+        found += (value, *_parts(value))
     for name, value in (headers or {}).items():
         if not _is_plain_header(name):
-            scheme = _AUTH_SCHEME.fullmatch(value.strip())
-            found.append(scheme[1] if scheme else value)
+            found += _header_secrets(name.strip().lower(), value.strip())
     found.extend(_address_secrets(url or ""))
     return tuple(
         dict.fromkeys(value for value in found if value.strip().lower() not in _PLAIN_WORDS)
     )
+
+
+def _header_secrets(name: str, value: str) -> Iterator[str]:
+    scheme = _AUTH_SCHEME.fullmatch(value)
+    if scheme is None and name in _AUTHORIZATIONS:
+        scheme = _ANY_SCHEME.fullmatch(value)
+    yield scheme[1] if scheme else value
+    if basic := _BASIC.fullmatch(value):
+        yield from _basic_secrets(basic[1])
+    if name in _COOKIES:
+        for cookie in value.split(";"):
+            yield from _long_enough(cookie.partition("=")[2].strip().strip('"'))
+    yield from _parts(value)
+
+
+def _basic_secrets(written: str) -> Iterator[str]:
+    """What a ``Basic`` header says, and its password, or the user name that has none."""
+    try:
+        told = binascii.a2b_base64(written.translate({45: "+", 95: "/"}) + "==")
+    except binascii.Error:
+        return
+    user, _, password = told.decode("utf-8", "replace").partition(":")
+    yield f"{user}:{password}"
+    yield password or user
+
+
+def _parts(value: str) -> Iterator[str]:
+    """The secrets in a value that is more than one."""
+    for address in _ADDRESS.finditer(value):
+        user, _, password = (_address_parts(address[0])[1] or "").partition(":")
+        secret = password or (user if len(user) >= MIN_USER_CHARS else "")
+        yield from (secret, unquote(secret))
+    for named in _NAMED_SECRET.finditer(value):
+        secret = named["double"] or named["single"] or named["bare"] or ""
+        for spelling in (secret, unquote(secret), _unescaped(secret)):
+            yield from _long_enough(spelling)
+
+
+def _unescaped(written: str) -> str:
+    """What stands in a JSON string; text that cannot stand in one is left as it is."""
+    try:
+        return str(json.loads(f'"{written}"'))
+    except ValueError:
+        return written
+
+
+def _long_enough(part: str) -> Iterator[str]:
+    """The part, if it is neither short nor a number, which both stand in ordinary text."""
+    if len(part) >= MIN_PART_CHARS and not part.isdecimal():
+        yield part
 
 
 def _is_plain_header(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from operator import attrgetter
 
 from host.records.messages import ToolCall
 from host.text.call_survey import CallSurvey, Span, survey_calls
@@ -29,14 +30,16 @@ def recover_tool_calls(
 ) -> RecoveredCalls:
     """The tool calls written in a reply, and what remains of it; never raises, linear time.
 
-    Three kinds count (agent-core §16, design §8):
+    Four kinds count (agent-core §16, design §8):
 
     * marked: behind a tag or token that only a tool call carries (``call_formats``), or in a
       fence tagged ``tool_call``; whatever the name, since the refusal teaches the model;
-    * unmarked, when nothing is marked and every name exists: function markup outside a tag, a
+    * named, beside them when every name exists: behind what might be a word of prose, or in a
+      fence tagged ``tool_code``;
+    * unmarked, when none of those is there and every name exists: function markup outside a tag, a
       reply that is JSON or Python calls as a whole, or the reply's only fence holding nothing
       else;
-    * nothing inside code, quotation marks, block quotes, other JSON, or thinking.
+    * nothing inside code, quotation marks, block quotes, comments, other JSON, or thinking.
 
     Of several calls the last of which was cut off, the whole ones count and the cut one stays in
     the content: what it would have said is unknown (ours; §16 is silent).
@@ -50,7 +53,10 @@ def recover_tool_calls(
         taken: ids already in the transcript; the new ones (``call_recovered_0``, …) avoid them.
     """
     survey = survey_calls(content)
-    spans = survey.marked or _unmarked(survey, frozenset(names))
+    known = frozenset(names)
+    named = [span for span in survey.named if _names_known(span, known)]
+    marked = sorted([*survey.marked, *named], key=attrgetter("start"))
+    spans = marked or _unmarked(survey, known)
     if not spans:
         return RecoveredCalls(content=content)
     ids = _free_ids(frozenset(taken))
@@ -60,10 +66,14 @@ def recover_tool_calls(
     )
 
 
-def _unmarked(survey: CallSurvey, names: frozenset[str]) -> Sequence[Span]:
+def _unmarked(survey: CallSurvey, known: Collection[str]) -> Sequence[Span]:
     alone = survey.whole or survey.fence
     spans = survey.markup or ((alone,) if alone else ())
-    return spans if all(call.name in names for span in spans for call in span.calls) else ()
+    return spans if all(_names_known(span, known) for span in spans) else ()
+
+
+def _names_known(span: Span, known: Collection[str]) -> bool:
+    return all(call.name in known for call in span.calls)
 
 
 def _free_ids(taken: Collection[str]) -> Iterator[str]:

@@ -26,8 +26,8 @@ def truncate_text(text: str, max_chars: int | None) -> str:
     if kept <= 0:
         return text[:max_chars]
     tail_chars = kept // 3
-    head = text[: _cut_before(text, kept - tail_chars)]
-    tail = text[_cut_after(text, len(text) - tail_chars) :]
+    head = text[: cut_before(text, kept - tail_chars)]
+    tail = text[cut_after(text, len(text) - tail_chars) :]
     return f"{head}{_marker(len(head) + len(tail), len(text))}{tail}"
 
 
@@ -45,7 +45,7 @@ def _marker(kept_chars: int, all_chars: int) -> str:
     return f"\n[truncated: kept {kept_chars} of {all_chars} chars]\n"
 
 
-def _cut_before(text: str, at: int) -> int:
+def cut_before(text: str, at: int) -> int:
     """``at``, or a little less where it would part a character from its marks."""
     for cut in range(at, max(0, at - _MAX_SEQUENCE_CHARS), -1):
         if not _continues(text, cut):
@@ -53,7 +53,7 @@ def _cut_before(text: str, at: int) -> int:
     return at
 
 
-def _cut_after(text: str, at: int) -> int:
+def cut_after(text: str, at: int) -> int:
     """``at``, or a little more where it would part a character from its marks."""
     for cut in range(at, min(len(text), at + _MAX_SEQUENCE_CHARS)):
         if not _continues(text, cut):

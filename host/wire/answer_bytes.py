@@ -59,6 +59,11 @@ class AnswerDecoder:
             return self._events.feed(self._head)
         return []
 
+    @property
+    def is_in_payload(self) -> bool:
+        """Whether a payload has begun to arrive and is not yet complete."""
+        return self._whole is not None or (self._events is not None and self._events.is_in_event)
+
     def finish(self) -> list[str]:
         """The payload that only the end of the body completes, if any."""
         if self._whole is not None:

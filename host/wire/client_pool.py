@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -59,7 +60,8 @@ class ClientPool:
     def client(self, settings: EndpointSettings) -> openai.AsyncOpenAI:
         """The client of an endpoint, which becomes the youngest of the pool.
 
-        It retries nothing by itself; its time limit is ``request_timeout_seconds``, none for 0.
+        It retries nothing by itself. A query of the base URL (Azure's ``?api-version=…``) goes with
+        every request, whatever its path. Its time limit is ``request_timeout_seconds``, none for 0.
 
         Raises:
             ConfigError: the base URL is not one, or no header can hold the key.
@@ -83,7 +85,9 @@ class ClientPool:
         url, api_key = _checked_url(base_url), _checked_key(api_key)
         client = openai.AsyncOpenAI(
             api_key=api_key,
-            base_url=url,
+            # With a query in it the SDK would append its paths to the query.
+            base_url=url.copy_with(query=None, fragment=None),
+            default_query=dict(url.params),
             timeout=timeout_seconds if timeout_seconds > 0 else None,
             max_retries=0,
             default_headers={"Authorization": f"Bearer {api_key}"},
@@ -104,12 +108,13 @@ class ClientPool:
 
 
 def _checked_url(base_url: str) -> httpx2.URL:
-    try:
+    url = None
+    # The parser's error may show a password, as the port it took it for: it is not kept.
+    with suppress(httpx2.InvalidURL):
         url = httpx2.URL(base_url.strip())
-    except httpx2.InvalidURL as error:
-        raise _no_url(base_url) from error
-    if url.scheme not in ("http", "https") or not url.host:
-        raise _no_url(base_url)
+    if url is None or url.scheme not in ("http", "https") or not url.host:
+        problem = f"{redact_url(base_url)!r} is not one; write something like"
+        raise ConfigError("base URL", [f"{problem} http://localhost:8080/v1"])
     return url
 
 
@@ -118,8 +123,3 @@ def _checked_key(api_key: str) -> str:
     if not api_key.isascii() or not api_key.isprintable():
         raise ConfigError("API key", ["it holds characters that no key has; copy it once more"])
     return api_key
-
-
-def _no_url(base_url: str) -> ConfigError:
-    problem = f"{redact_url(base_url)!r} is not one; write something like http://localhost:8080/v1"
-    return ConfigError("base URL", [problem])

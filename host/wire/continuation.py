@@ -13,8 +13,9 @@ from host.records import Turn
 from host.text.terminal_text import clean_terminal
 from host.wire.calibration import Calibration
 from host.wire.capabilities import Capabilities, ModelCapabilities
-from host.wire.endpoint import RequestBuilder, ignore, run_turn
+from host.wire.endpoint import RequestBuilder, guarded, ignore, run_turn
 from host.wire.failure import words_of
+from host.wire.listener_guard import ListenerGuard
 from host.wire.negotiation import NoticeListener
 from host.wire.retry import refuses_request
 from host.wire.streaming import ReadingOptions
@@ -66,26 +67,19 @@ async def continue_turn(
 
     No failure of the endpoint is raised: it is a notice, and the answer stays cut.
     """
-    label = model or "the model"
-    going_on = _GoingOn(request, label, on_notice or ignore)
-    for _ in range(max_continuations):
-        if not is_continuable(turn) or not _takes_prefill(capabilities, model):
-            break
-        try:
-            piece = await going_on.piece_after(
-                turn.content, client, capabilities, model=model, options=options
+    guard = ListenerGuard()
+    watched: TurnOptions = {**options, **guarded(guard, options)}
+    going_on = _GoingOn(request, model or "the model", on_notice or ignore)
+    with guard:
+        for _ in range(max_continuations):
+            if not is_continuable(turn) or not _takes_prefill(capabilities, model):
+                break
+            piece = await going_on.joining_piece(
+                turn.content, client, capabilities, model=model, options=watched
             )
-        except WireError as error:
-            if _refuses_prefill(error):
-                _latch(capabilities, model)
-            going_on.tell_of(error)
-            break
-        fresh = fresh_part(turn.content, piece)
-        if fresh is None:
-            _latch(capabilities, model)
-            going_on.tell(f"{label} began its answer anew instead of going on with it")
-            break
-        turn = join_turns(turn, replace(piece, content=fresh))
+            if piece is None:
+                break
+            turn = join_turns(turn, piece)
     return turn
 
 
@@ -95,7 +89,33 @@ class _GoingOn:
     label: str
     on_notice: NoticeListener
 
-    async def piece_after(
+    async def joining_piece(
+        self,
+        answer: str,
+        client: openai.AsyncOpenAI,
+        capabilities: Capabilities,
+        *,
+        model: str | None,
+        options: TurnOptions,
+    ) -> Turn | None:
+        """What follows the answer; None, and a notice, for nothing that could be joined to it."""
+        try:
+            piece = await self._piece_after(
+                answer, client, capabilities, model=model, options=options
+            )
+        except WireError as error:
+            if _refuses_prefill(error):
+                _latch(capabilities, model)
+            self._tell_of(error)
+            return None
+        fresh = fresh_part(answer, piece)
+        if fresh is None:
+            _latch(capabilities, model)
+            self._tell(f"{self.label} began its answer anew instead of going on with it")
+            return None
+        return replace(piece, content=fresh)
+
+    async def _piece_after(
         self,
         answer: str,
         client: openai.AsyncOpenAI,
@@ -118,16 +138,16 @@ class _GoingOn:
         fresh.finish()
         return piece
 
-    def tell_of(self, error: WireError) -> None:
+    def _tell_of(self, error: WireError) -> None:
         words = " ".join(clean_terminal(words_of(error)).split())
         if isinstance(error, ContextOverflow):
-            self.tell(f"there is no room to go on with the answer ({words})")
+            self._tell(f"there is no room to go on with the answer ({words})")
         elif _refuses_prefill(error):
-            self.tell(f"{self.label} does not go on with a half-written answer ({words})")
+            self._tell(f"{self.label} does not go on with a half-written answer ({words})")
         else:
-            self.tell(f"going on with the answer failed ({words})")
+            self._tell(f"going on with the answer failed ({words})")
 
-    def tell(self, what: str) -> None:
+    def _tell(self, what: str) -> None:
         self.on_notice(f"{what}; it stays cut off")
 
     def _prefilled(self, answer: str) -> RequestBuilder:

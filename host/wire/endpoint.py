@@ -28,12 +28,13 @@ from host.text.tokens import request_tokens
 from host.wire.calibration import Calibration
 from host.wire.capabilities import Capabilities, ModelCapabilities
 from host.wire.isolation import isolate_tools
+from host.wire.listener_guard import ListenerGuard
 from host.wire.negotiation import NoticeListener, Produced, negotiate
 from host.wire.patience import Patience, Wait, blames_output
 from host.wire.retry import LOADING_TIMEOUT_SECONDS, SMALLEST_LIKELY_WINDOW
 from host.wire.streaming import ReadingOptions, TextListener, stream_turn
 from host.wire.tool_forms import with_accepted_tools
-from host.wire.turn_joining import FreshListener, fresh_part
+from host.wire.turn_joining import FreshListener, begun_answer, fresh_part
 from host.wire.unreadable_answers import (
     can_forbid_calls,
     going_on,
@@ -80,10 +81,11 @@ async def run_turn(
         ContextOverflow: the first body is too large and was not sent, or the endpoint says so.
         WireError: as `stream_turn` does, when nothing more can be tried.
     """
+    guard = ListenerGuard()
     attempts = _Attempts(
         client=client,
         request=request,
-        reading=reading,
+        reading=guarded(guard, reading),
         patience=Patience(max_retries, loading_timeout_seconds, label=model or "the model"),
         context_limit=context_limit,
         calibration=calibration or Calibration(),
@@ -92,7 +94,17 @@ async def run_turn(
         on_notice=on_notice or ignore,
     )
     negotiated = partial(negotiate, capabilities, attempts.send, model=model, droppable=droppable)
-    return await attempts.until_answered(negotiated, jitter)
+    with guard:
+        return await attempts.until_answered(negotiated, jitter)
+
+
+def guarded(guard: ListenerGuard, reading: ReadingOptions) -> ReadingOptions:
+    """The same reading, its listeners watched."""
+    return {
+        **reading,
+        "on_thinking": guard.over(reading.get("on_thinking")),
+        "on_output": guard.over(reading.get("on_output")),
+    }
 
 
 class _Negotiated(Protocol):
@@ -100,10 +112,15 @@ class _Negotiated(Protocol):
 
 
 class _Heard:
-    """What listeners were told of one answer, which they would not have to hear again."""
+    """What listeners were told of one answer, which they would not have to hear again.
+
+    Attributes:
+        first_at: when they heard the first of it; None for nothing yet.
+    """
 
     def __init__(self) -> None:
         self._pieces: list[tuple[str, str]] = []
+        self.first_at: float | None = None
 
     @property
     def is_nothing(self) -> bool:
@@ -114,6 +131,8 @@ class _Heard:
 
     def listener(self, kind: str, told: TextListener | None) -> TextListener:
         def hear(text: str) -> None:
+            if self.first_at is None:
+                self.first_at = anyio.current_time()
             self._pieces.append((kind, text))
             if told is not None:
                 told(text)
@@ -131,7 +150,7 @@ class _Attempts:
             not read the model's; timeouts: how many waits ended in silence.
         isolations: how often refused tools were looked for.
         fits: a body has passed the guard; later ones are not sized.
-        body: the one sent last.
+        body: the one sent last; sent_at: when the answer was last asked for from its start.
         heard: what was told of an answer; once there is any, no other one is asked for.
     """
 
@@ -145,6 +164,7 @@ class _Attempts:
     capabilities: Capabilities
     on_notice: NoticeListener
     started_at: float = field(default_factory=anyio.current_time)
+    sent_at: float = 0.0
     failed: int = 0
     asked_otherwise: int = 0
     timeouts: int = 0
@@ -176,6 +196,7 @@ class _Attempts:
         self, known: Capabilities, produced: Produced, refused: ModelCapabilities | None
     ) -> Turn:
         self.body = self.prepared(self.request(known, refused), refused)
+        self.sent_at = anyio.current_time()
         return await stream_turn(
             self.client, self.body, produced=produced, **self.listening(self.heard)
         )
@@ -243,27 +264,30 @@ class _Attempts:
         if rest is None:
             raise self.final(error) from error.__cause__
         thought = self.heard.text("thinking") + rest.reasoning
-        return replace(rest, content=told + rest.content, reasoning=thought)
+        first_token = None if self.heard.first_at is None else self.heard.first_at - self.sent_at
+        usage = replace(rest.usage, first_token_seconds=first_token)
+        return replace(rest, content=told + rest.content, reasoning=thought, usage=usage)
 
     async def rest_of(self, told: str) -> Turn | None:
         """What follows this much of an answer, as text; None when that is not to be had."""
         label = self.model or "the model"
         self.on_notice(f"{label} wrote what its server cannot read; going on with it as text")
         self.asked_otherwise += 1
-        fresh = FreshListener(told, self.reading.get("on_output") or ignore)
+        self.body = going_on(self.body, told)
+        begun = begun_answer(self.body)
+        fresh = FreshListener(begun, self.reading.get("on_output") or ignore)
         reading: ReadingOptions = {
             **self.reading,
             "on_output": fresh.hear,
             "start_in_reasoning": False,
         }
-        self.body = going_on(self.body, told)
         try:
             piece = await stream_turn(self.client, self.body, **reading)
         except WireError:
             await anyio.lowlevel.checkpoint_if_cancelled()
             return None
         fresh.finish()
-        content = fresh_part(told, piece)
+        content = fresh_part(begun, piece)
         return None if content is None else replace(piece, content=content)
 
     def after(self, error: WireError, jitter: float) -> Wait | None:

@@ -11,8 +11,10 @@ import anyio
 import httpx2
 import openai
 
-from host.errors import EndpointRefused, EndpointSilent
+from host.errors import EndpointRefused, EndpointSilent, WireError
 from host.text.json_text import compact_json, parse_json_strict
+from host.text.redaction import Redactor
+from host.wire.answer_errors import failure_in_answer
 from host.wire.failure import ForeignFailures, failure_in_stream, redactor_of
 
 
@@ -38,10 +40,17 @@ async def exchange(
     with anyio.move_on_after(limit_seconds), ForeignFailures(redactor):
         response = await _answered(client, url, body)
         value = _decoded(response)
-        if isinstance(value, Mapping) and (failure := failure_in_stream(value, redactor)):
+        if failure := _failure_in(value, redactor, is_answer=body is not None):
             raise failure
         return value
     raise EndpointSilent(limit_seconds or math.inf, True)
+
+
+def _failure_in(value: object, redactor: Redactor, *, is_answer: bool) -> WireError | None:
+    """An answer of a model has a known form; what else an endpoint replies may hold any field."""
+    if is_answer:
+        return failure_in_answer(value, redactor)
+    return failure_in_stream(value, redactor) if isinstance(value, Mapping) else None
 
 
 async def _answered(

@@ -17,7 +17,7 @@ import anyio.lowlevel
 import httpx2
 import openai
 
-from host.errors import EndpointRefused, EndpointSilent, WireError
+from host.errors import EndpointRefused, EndpointSilent, EndpointUnavailable, WireError
 from host.records import ToolDefinition
 from host.text.json_text import compact_json
 from host.wire.answer_bytes import AnswerBytes
@@ -25,24 +25,31 @@ from host.wire.capabilities import Capabilities, ModelCapabilities
 from host.wire.culprit_search import Finding, Trial, culprit_search
 from host.wire.failure import IN_ANSWER, ForeignFailures, redactor_of, words_of
 from host.wire.negotiation import NoticeListener
+from host.wire.patience import MAX_RETRY_AFTER_SECONDS
 from host.wire.refusals import Lesson, learn
+from host.wire.retry import backoff_seconds, is_transient
 from host.wire.schema_compat import relax_tools
 from host.wire.streaming import CHAT_PATH, stream_turn
 from host.wire.tool_forms import (
-    STRANGER,
+    general_choice,
     in_forms,
     probe_body,
-    tool_digest,
+    remember_finding,
     tool_names,
     with_accepted_tools,
 )
 from host.wire.tool_refusals import (
+    blames_ceiling,
+    blames_choice,
     is_probe_refused,
     isolation_notice,
     may_be_tools,
     reason_of,
     suspects_in,
 )
+
+MAX_REPEATED = 3
+"""How many probes of one search are sent once more after a failure that may pass."""
 
 
 async def isolate_tools(
@@ -60,8 +67,9 @@ async def isolate_tools(
     What is learned stands in the model's ``refused_tools`` (or ``max_tools``, ``tools``,
     ``strict_schemas``) and is told in one notice. Nothing is learned, and False returned, when the
     refusal is about something else or when a probe fails in any other way than by a refusal. At
-    most ``MAX_PROBES`` + 2 requests are sent. Of several runs refused at once one asks, and the
-    others wait for it; one that is stopped leaves the asking to the next.
+    most ``MAX_PROBES`` + 4 requests are sent, and those once more that failed for the moment, up
+    to ``MAX_REPEATED``. Of several runs refused at once one asks, and the others wait for it; one
+    that is stopped leaves the asking to the next.
 
     Args:
         body: as it was sent.
@@ -93,28 +101,57 @@ class _Probing:
     known: ModelCapabilities
     inside: bool
     limit_seconds: float | None
+    choice: Any = None
+    own_ceiling: bool = False
+    repeated: int = 0
     words: str = ""
 
     async def refuses(self, tools: Sequence[ToolDefinition]) -> bool:
         """Whether the endpoint refuses these tools; ``words`` are what it said then.
 
+        One token may be too few where thinking has a budget, and such a refusal says nothing
+        about the tools: from there on a probe asks for as many as the request did.
+
         Raises:
             WireError: it failed in another way.
         """
-        body = probe_body(self.body, tools, self.known)
-        try:
-            if self.inside:
-                await stream_turn(self.client, body, idle_seconds=self.limit_seconds)
-            else:
-                await _headers_of(self.client, body, self.limit_seconds)
-        except WireError as error:
-            await anyio.lowlevel.checkpoint_if_cancelled()
-            self.words = words_of(error)
-            refused = is_probe_refused(error, self.words)
-            if refused is None:
-                raise
-            return refused
-        return False
+        refused = await self._answered(tools)
+        if refused and not self.own_ceiling and blames_ceiling(self.words):
+            self.own_ceiling = True
+            refused = await self._answered(tools)
+        return refused
+
+    async def _answered(self, tools: Sequence[ToolDefinition]) -> bool:
+        body = probe_body(
+            self.body, tools, self.known, own_ceiling=self.own_ceiling, choice=self.choice
+        )
+        is_repetition = False
+        while True:
+            try:
+                await self._send(body)
+                return False
+            except WireError as error:
+                await anyio.lowlevel.checkpoint_if_cancelled()
+                self.words = words_of(error)
+                refused = is_probe_refused(error, self.words)
+                if refused is not None:
+                    return refused
+                if is_repetition or not self._may_repeat(error):
+                    raise
+                seconds = _pause_seconds(error)
+            is_repetition = True
+            self.repeated += 1
+            await anyio.sleep(seconds)
+
+    def _may_repeat(self, error: WireError) -> bool:
+        is_silent = isinstance(error, EndpointSilent)  # it has been waited for already
+        return self.repeated < MAX_REPEATED and is_transient(error) and not is_silent
+
+    async def _send(self, body: Mapping[str, Any]) -> None:
+        if self.inside:
+            await stream_turn(self.client, body, idle_seconds=self.limit_seconds)
+        else:
+            await _headers_of(self.client, body, self.limit_seconds)
 
 
 @dataclass(slots=True)
@@ -130,7 +167,7 @@ class _Isolation:
     async def run(self) -> bool:
         tools: list[ToolDefinition] = list(self.probing.body["tools"])
         try:
-            if not await self.probing.refuses(tools):
+            if not await self._is_reproduced(tools):
                 return False
             relaxed = relax_tools(tools) if self.capabilities.strict_schemas else tools
             if relaxed != tools:
@@ -141,12 +178,30 @@ class _Isolation:
             finding = await self._searched(tools)
         except WireError:
             return False
-        if finding.fault == "elsewhere":
+        if finding.fault == "elsewhere" or self._is_choice_at_fault(finding):
             return False
         if tools is relaxed:
             self._relax()
         self._remember(finding, tools)
         return True
+
+    async def _is_reproduced(self, tools: Sequence[ToolDefinition]) -> bool:
+        """Whether the tools are refused without the conversation too.
+
+        By themselves, or else under the choice that the request made among them: where a call is
+        required, a server may build a grammar that it does not need otherwise.
+        """
+        if await self.probing.refuses(tools):
+            return True
+        choice = general_choice(self.probing.body)
+        if choice in (None, "auto") or blames_choice(words_of(self.error)):
+            return False
+        self.probing.choice = choice
+        return await self.probing.refuses(tools)
+
+    def _is_choice_at_fault(self, finding: Finding) -> bool:
+        """Whether even plain tools are refused under the choice, and any without it."""
+        return self.probing.choice is not None and finding.fault == "all tools"
 
     async def _searched(self, tools: list[ToolDefinition]) -> Finding:
         names = tool_names(tools)
@@ -163,8 +218,7 @@ class _Isolation:
                 return finding
 
     async def _refuses(self, trial: Trial, tools: list[ToolDefinition]) -> bool:
-        tried = [STRANGER] if trial.is_stranger else in_forms(tools, trial.forms)
-        refused = await self.probing.refuses(tried)
+        refused = await self.probing.refuses(in_forms(tools, trial.forms))
         if refused:
             # The first culprit of a list is what servers speak of, and what is found first.
             whole = [index for index, form in trial.forms.items() if form == "whole"]
@@ -172,16 +226,7 @@ class _Isolation:
         return refused
 
     def _remember(self, finding: Finding, tools: list[ToolDefinition]) -> None:
-        if finding.fault == "all tools":
-            self.known.tools = False
-        if finding.most is not None:
-            self.known.max_tools = finding.most
-        for index in finding.bare:
-            self.known.refused_tools[tool_digest(tools[index])] = "bare"
-        # Of too many tools none is at fault: a shorter list may hold each of them.
-        spared = finding.unproven if finding.fault == "too many" else ()
-        for index in (index for index in finding.out if index not in spared):
-            self.known.refused_tools[tool_digest(tools[index])] = "out"
+        remember_finding(finding, tools, self.known)
         label = self.model or "server"
         self.on_notice(isolation_notice(label, finding, tool_names(tools), self.reasons))
 
@@ -214,6 +259,11 @@ async def _headers_of(
     await anyio.lowlevel.checkpoint_if_cancelled()
     if scope.cancelled_caught:
         raise EndpointSilent(limit, True)
+
+
+def _pause_seconds(error: WireError) -> float:
+    asked = error.retry_after_seconds if isinstance(error, EndpointUnavailable) else None
+    return max(backoff_seconds(0, jitter=1), min(asked or 0.0, MAX_RETRY_AFTER_SECONDS))
 
 
 def _is_inside(error: WireError) -> bool:

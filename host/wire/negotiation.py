@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from host.errors import EndpointRefused, EndpointUnavailable
 from host.wire.capabilities import Capabilities, ModelCapabilities, latch_state
 from host.wire.failure import words_of
-from host.wire.refusals import learn, lesson_of
+from host.wire.patience import is_about_output
+from host.wire.quoted_text import own_words_in
+from host.wire.refusals import Lesson, learn, lesson_of
+from host.wire.schema_compat import is_grammar_error
+from host.wire.scrubbing import carried_schemas
 
 ResultT = TypeVar("ResultT")
 NoticeListener = Callable[[str], None]
+
+_OF_A_NAME = re.compile(r"(?<=[\w-])(?<!\bx)grammar|grammar(?!s\b)(?=[\w-])", re.I)
+"""The word inside another, as in `check_grammar`; xgrammar is what vLLM builds grammars with."""
 
 
 @dataclass(slots=True)
@@ -58,10 +67,34 @@ async def negotiate(
             # Whatever ``send`` raises is judged by its words; all of it is raised in the end.
             if seen.any:
                 raise
-            lesson = lesson_of(words_of(error), capabilities, model=model, droppable=droppable)
+            lesson = _lesson_in(error, capabilities, model=model, droppable=droppable)
             if lesson is None and latch_state(capabilities, model) == before:
                 raise
         if lesson is not None:
             learn(capabilities, lesson)
             if on_notice:
                 on_notice(lesson.notice)
+
+
+def _lesson_in(
+    error: Exception, capabilities: Capabilities, *, model: str | None, droppable: Collection[str]
+) -> Lesson | None:
+    """What a failure teaches: by its own words, and of schemas only where they may be at fault."""
+    words = words_of(error)
+    if is_about_output(words):
+        return None
+    said = own_words_in(words)
+    if capabilities.strict_schemas and not _may_be_about_schemas(error, said):
+        capabilities = replace(capabilities, strict_schemas=False)
+    return lesson_of(said, capabilities, model=model, droppable=droppable)
+
+
+def _may_be_about_schemas(error: Exception, said: str) -> bool:
+    match error:
+        case EndpointRefused(status=status) | EndpointUnavailable(status=status):
+            is_of_request = status in (None, 400, 422) or status >= 500
+        case _:
+            is_of_request = True
+    if not is_of_request or carried_schemas(error.__cause__) is False:
+        return False
+    return is_grammar_error(_OF_A_NAME.sub("", said))

@@ -63,6 +63,14 @@ def blames_output(error: WireError) -> bool:
             return False
 
 
+def is_about_output(text: str) -> bool:
+    """Whether words are about what a model wrote and not about what was asked of it.
+
+    Wider than `blames_output`: gateways pass such words on under statuses of their own.
+    """
+    return bool(_BLAMES_OUTPUT.search(text) or _BLAMES_CALL.search(text))
+
+
 class Patience:
     """How much patience one turn has left.
 

@@ -11,8 +11,16 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from host.wire.answer_shapes import refuses_schema
 from host.wire.capabilities import Capabilities, ModelCapabilities
-from host.wire.efforts import next_effort, published_efforts, refused_effort
+from host.wire.efforts import (
+    EFFORT_LADDER,
+    names_other_effort,
+    next_effort,
+    published_efforts,
+    refused_effort,
+    refuses_effort_value,
+)
 from host.wire.schema_compat import is_grammar_error
 
 LatchName = Literal[
@@ -26,7 +34,6 @@ LatchName = Literal[
     "refused_fields",
 ]
 
-_VALUE_OF_EFFORT = re.compile(r"(?:unsupported|invalid) value|supported values", re.I)
 _VALUE_OF_CEILING = re.compile(
     r"too (?:large|big|high|small|low)|at (?:most|least)|less than|greater than|exceeds"
     r"|must be (?:smaller|lower|higher|no more|between|positive|[<>≤≥])",
@@ -34,6 +41,14 @@ _VALUE_OF_CEILING = re.compile(
 )
 _TEMPERATURE = re.compile(
     r"(['\"`])temperature\1|\btemperature (?:is|does|must|can)\b", re.I | re.A
+)
+_VALUE_OF_TEMPERATURE = re.compile(r"(?:unsupported|invalid) value|supported values", re.I)
+_NO_TEMPERATURE = re.compile(
+    r"(?:(['\"`]?)\btemperature\1 (?:parameter )?(?:is|was) "
+    r"(?:not (?:supported|allowed|available)|unsupported|deprecated)"
+    r"|(?:does not|doesn't) support (?:the )?(?:parameter )?(['\"`])temperature\2)"
+    r"(?! (?:above|below|over|under|outside|between|values?\b|for (?:this )?value))",
+    re.I | re.A,
 )
 _UNKNOWN_LIST = re.compile(r"unrecognized request arguments? supplied:([^\n]*)", re.I)
 _UNKNOWN_ONE = re.compile(
@@ -53,7 +68,7 @@ class Lesson:
         notice: one line for whoever watches; opens with ``server`` or the model's name.
         model: None for a latch of the endpoint.
         fields: the unknown fields, for ``refused_fields``.
-        effort: the value turned down, for ``refused_efforts``.
+        effort: the value turned down, for ``refused_efforts``; "" where it was not named.
         supported_efforts: the values published with it; None when there were none.
     """
 
@@ -123,7 +138,7 @@ def learn(capabilities: Capabilities, lesson: Lesson) -> None:
         case "refused_fields":
             known.refused_fields.update(lesson.fields)
         case "refused_efforts":
-            known.refused_efforts.add(lesson.effort)
+            known.refused_efforts.update([lesson.effort] if lesson.effort else [])
             known.supported_efforts = lesson.supported_efforts or known.supported_efforts
         case latch:
             setattr(known, latch, False)
@@ -132,7 +147,8 @@ def learn(capabilities: Capabilities, lesson: Lesson) -> None:
 def _effort_field(refusal: _Refusal) -> Lesson | None:
     if not refusal.refused.reasoning_effort or not refusal.says("reasoning_effort"):
         return None
-    if _VALUE_OF_EFFORT.search(refusal.text):
+    is_named = "reasoning_effort" in _unknown_names(refusal.text)
+    if refuses_effort_value(refusal.text) and not is_named:
         return None
     return Lesson(
         latch="reasoning_effort",
@@ -147,7 +163,9 @@ def _effort_value(refusal: _Refusal) -> Lesson | None:
         return None
     effort = refused_effort(refusal.text)
     published = published_efforts(refusal.text)
-    if effort is None or effort in known.refused_efforts or effort in (published or ()):
+    if effort is None:
+        return _effort_list(refusal, published)
+    if effort in known.refused_efforts or effort in (published or ()):
         return None
     supported = published or known.supported_efforts
     following = next_effort(effort, refused={*known.refused_efforts, effort}, supported=supported)
@@ -159,6 +177,29 @@ def _effort_value(refusal: _Refusal) -> Lesson | None:
         effort=effort,
         supported_efforts=published,
         notice=f"{refusal.model} does not take reasoning_effort {effort}; trying {following}",
+    )
+
+
+def _effort_list(refusal: _Refusal, published: tuple[str, ...] | None) -> Lesson | None:
+    """What a list of efforts teaches that came without the value turned down.
+
+    Nothing where no effort of the ladder would be sent otherwise; a later list only if it is
+    shorter, so that contradicting ones come to an end.
+    """
+    known = refusal.refused.supported_efforts
+    if published is None or names_other_effort(refusal.text):
+        return None
+    if known is not None and not set(published) < set(known):
+        return None
+    others = [rung for rung in EFFORT_LADDER if rung not in published]
+    if all(next_effort(rung, supported=published) is None for rung in others):
+        return None
+    listed = ", ".join(published)
+    return Lesson(
+        latch="refused_efforts",
+        model=refusal.model,
+        supported_efforts=published,
+        notice=f"{refusal.model} takes reasoning_effort only as {listed}; trying the next of them",
     )
 
 
@@ -177,9 +218,10 @@ def _ceiling_field(refusal: _Refusal) -> Lesson | None:
 
 
 def _own_temperature(refusal: _Refusal) -> Lesson | None:
-    if not refusal.refused.chosen_temperature or not refusal.says("only the default"):
+    if not refusal.refused.chosen_temperature:
         return None
-    if not _TEMPERATURE.search(refusal.text):
+    is_value = refusal.says("only the default") and _TEMPERATURE.search(refusal.text)
+    if not is_value and not _refuses_any_temperature(refusal.text):
         return None
     return Lesson(
         latch="chosen_temperature",
@@ -188,8 +230,29 @@ def _own_temperature(refusal: _Refusal) -> Lesson | None:
     )
 
 
+def _refuses_any_temperature(text: str) -> bool:
+    if "temperature" in _unknown_names(text):
+        return True
+    return bool(_NO_TEMPERATURE.search(text)) and not _VALUE_OF_TEMPERATURE.search(text)
+
+
+def _own_response_format(refusal: _Refusal) -> Lesson | None:
+    """A format that the caller chose, of whatever type: JSON by schema may still be taken."""
+    field = "response_format"
+    if field not in refusal.droppable or field in refusal.refused.refused_fields:
+        return None
+    if not refusal.says(field) or refuses_schema(refusal.text):
+        return None
+    return Lesson(
+        latch="refused_fields",
+        model=refusal.model,
+        fields=(field,),
+        notice=f"{refusal.model} does not take this response_format; trying again without it",
+    )
+
+
 def _response_format(refusal: _Refusal) -> Lesson | None:
-    if not refusal.refused.structured_output or refusal.says("invalid schema"):
+    if not refusal.refused.structured_output or refuses_schema(refusal.text):
         return None
     if not (refusal.says("response_format") or refusal.says("json_schema")):
         return None
@@ -234,6 +297,7 @@ _MODEL_RULES: tuple[_Rule, ...] = (
     _effort_value,
     _ceiling_field,
     _own_temperature,
+    _own_response_format,
     _response_format,
     _unknown_fields,
 )

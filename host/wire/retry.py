@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from host.errors import EndpointRefused, EndpointSilent, EndpointUnavailable, StreamBroken
+from host.wire.quoted_text import own_words_in
 
 SMALLEST_LIKELY_WINDOW = 8192
 """Tokens; a stated context window below this is taken for a mistake and not enforced."""
@@ -22,11 +23,18 @@ MAX_BACKOFF_SECONDS = 8.0
 _DOUBLINGS_TO_MAX = 4
 _BUSY_STATUSES = frozenset({408, 409, 429})
 
-_RATE_LIMIT = re.compile(r"per (?:min|hour|day)|rate.?limit|\b(?:tpm|rpm)\b|quota", re.I | re.A)
+_RATE_LIMIT = re.compile(
+    r"per[ -](?:sec(?:ond)?\b|min|hour|day)|rate.?limit|\b[rt]p[smhd]\b|quota"
+    r"|\b(?:tokens?|requests?) ?/ ?(?:s|m|h|d|sec|min|hour|day|second|minute)s?\b",
+    re.I | re.A,
+)
+_ALLOWANCE = re.compile(
+    r"\bcredits?\b|\b(?:your|the|this|current|free)(?: \w+)? plan\b|try (?:again )?(?:in|after) \d",
+    re.I | re.A,
+)
+_OF_WINDOW = re.compile(r"context (?:size|length|window)", re.I)
 _TOO_MUCH = re.compile(
-    r"context (?:size|length|window)|exceeds? the (?:available|maximum)|too (?:long|large) for"
-    r"|reduce the length",
-    re.I,
+    r"exceeds? the (?:available|maximum)|too (?:long|large) for|reduce the length", re.I
 )
 _OF_TOKENS = re.compile(r"token|context", re.I)
 _OVERFLOW = re.compile(
@@ -66,7 +74,7 @@ def blames_request(error: BaseException) -> bool:
     """Whether a server that answered 5xx says that our own request was wrong."""
     match error:
         case EndpointUnavailable(status=int() as status, detail=detail) if status >= 500:
-            return bool(_OUR_FAULT.search(detail))
+            return bool(_OUR_FAULT.search(own_words_in(detail)))
         case _:
             return False
 
@@ -79,20 +87,26 @@ def is_transient_status(status: int) -> bool:
 def is_overflow(text: str) -> bool:
     """Whether an endpoint's words say that the request does not fit the context window.
 
-    A text about a rate or a quota never does, even when it calls the request too large.
+    A text about a rate or a quota never does, even when it calls the request too large; one about
+    credits, a plan or a wait does only where it names the context window. What it quotes does not
+    count.
     """
-    if _RATE_LIMIT.search(text):
+    said = own_words_in(text)
+    if _RATE_LIMIT.search(said):
         return False
-    if _OVERFLOW.search(text) or (_INPUT_LIMIT.search(text) and _INPUT.search(text)):
+    if _OF_WINDOW.search(said) or _OVERFLOW.search(said):
         return True
-    return bool(_TOO_MUCH.search(text) and _OF_TOKENS.search(text))
+    if _INPUT_LIMIT.search(said) and _INPUT.search(said):
+        return True
+    is_too_much = _TOO_MUCH.search(said) and _OF_TOKENS.search(said)
+    return bool(is_too_much and not _ALLOWANCE.search(said))
 
 
 def is_model_loading(error: BaseException) -> bool:
     """Whether the endpoint is up and still reading its model: a 503 that says so."""
     match error:
         case EndpointUnavailable(status=503, detail=detail):
-            return bool(_LOADING.search(detail))
+            return bool(_LOADING.search(own_words_in(detail)))
         case _:
             return False
 

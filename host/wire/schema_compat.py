@@ -16,7 +16,7 @@ from host.records import ToolDefinition
 from host.text.identity_memo import IdentityMemo
 from host.wire.schema_folding import fold_root
 from host.wire.schema_normalising import empty_object
-from host.wire.schema_positions import Schema
+from host.wire.schema_positions import Schema, thawed
 from host.wire.schema_relaxing import relax
 
 MAX_REMEMBERED_TOOLS = 4096
@@ -56,10 +56,10 @@ def sanitize_schema(schema: object) -> Schema:
 
 def relax_schema(schema: object) -> Schema:
     """One sanitised schema without what no grammar holds; never the given object."""
-    if not isinstance(schema, dict):
+    if not isinstance(schema, Mapping):
         return empty_object()
     try:
-        return relax(schema)
+        return relax(thawed(schema))
     except RecursionError:
         return empty_object()
 
@@ -105,7 +105,7 @@ class _RememberedLists:
 def _with_parameters(change: Callable[[object], Schema]) -> Callable[[ToolDefinition], Any]:
     def changed(tool: Mapping[str, Any]) -> Any:
         function = tool.get("function")
-        if not isinstance(function, dict) or tool.get("type") != "function":
+        if not isinstance(function, Mapping) or tool.get("type") != "function":
             return tool
         return {**tool, "function": {**function, "parameters": change(function.get("parameters"))}}
 

@@ -9,33 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from host.wire.schema_normalising import empty_object, normalise, without_null_branch
-from host.wire.schema_positions import POOLS, Schema, pool_entry, pools_of, resolve
+from host.wire.schema_normalising import empty_object, normalised, without_null_branch
+from host.wire.schema_positions import POOLS, Schema, pool_entry, pools_of, resolve, thawed
+from host.wire.schema_references import NOWHERE, target_of, with_targets
+from host.wire.schema_shapes import Shape, Shapes
 
-_NOT_AT_ROOT = ("allOf", "anyOf", "oneOf", "enum", "not")
+_BRANCHES = ("allOf", "anyOf", "oneOf")
+_NOT_AT_ROOT = frozenset({*_BRANCHES, "enum", "not"})
 
 
 def fold_root(parameters: Any) -> Schema:
     """A tool's parameters as one object schema, normalised, with nothing dangling.
 
-    Anything but an object with keywords is an empty object. The given schema is not changed.
+    It accepts every object that the given one accepts, which is not changed and may be made of any
+    mappings and sequences. Anything but an object with keywords is an empty object.
     """
-    if not isinstance(parameters, dict):
+    if not isinstance(parameters, Mapping):
         return empty_object()
-    root = normalise(_inlined(parameters, pools_of(parameters)))
+    original = thawed(parameters)
+    root, normalise = normalised(_inlined(original, pools_of(original)))
     for union in ("anyOf", "oneOf"):  # arguments are never null: a reference or null is the former
-        root = without_null_branch(root, union)
-        root = _inlined(root, pools_of(root))
-    root = _fold_all(root)
-    for union in ("anyOf", "oneOf"):
-        root = _fold_union(root, union)
-    for keyword in _NOT_AT_ROOT:
-        root.pop(keyword, None)
-    root["type"] = "object"
-    if not isinstance(root.get("properties"), dict):
-        root["properties"] = {}
-    _prune_required(root)
-    return _prune_pools(root)
+        root = without_null_branch(_with_target(root, union), union)
+
+    def normal_target(pointer: str) -> Any:
+        target = target_of(original, pointer)
+        return target if target is NOWHERE else normalise(target)
+
+    folded = _as_object(root, Shapes(normal_target).of_object(root))
+    return _prune_pools(with_targets(folded, original, normalise))
 
 
 def _inlined(root: Schema, pools: Schema) -> Schema:
@@ -45,75 +46,24 @@ def _inlined(root: Schema, pools: Schema) -> Schema:
     return empty_object() if target is None else {**target, **pools}
 
 
-def _fold_all(root: Schema) -> Schema:
-    branches = _branches(root, "allOf")
-    resolved = [branch for branch in branches if branch is not None]
-    properties = _properties(root)
-    for branch in resolved:
-        properties |= _properties(branch)
-    if not properties:
+def _with_target(root: Schema, union: str) -> Schema:
+    """The root with each reference of a union replaced by what it leads to."""
+    branches, pools = root.get(union), pools_of(root)
+    if not isinstance(branches, list):
         return root
-    required = [name for schema in (root, *resolved) for name in _required(schema)]
-    return _with(root, properties, required)
+    return {**root, union: [resolve(branch, pools) or branch for branch in branches]}
 
 
-def _fold_union(root: Schema, union: str) -> Schema:
-    branches = _branches(root, union)
-    variants: dict[str, dict[str, Any]] = {}
-    for branch in branches:
-        for name, schema in _properties(branch or {}).items():
-            variants.setdefault(name, {}).setdefault(repr(schema), schema)  # 1 is not True here
-    if not variants:
-        return root
-    merged = {name: _one_of([*schemas.values()]) for name, schemas in variants.items()}
-    always = [
-        name
-        for name in _required(branches[0] or {})
-        if all(name in _required(branch or {}) for branch in branches)
-    ]
-    return _with(root, _properties(root) | merged, [*_required(root), *always])
-
-
-def _one_of(variants: list[Any]) -> Any:
-    """One schema for a property that branches of a union describe differently.
-
-    The specification is silent; the last branch alone would hide the others from the model, as
-    with a ``kind`` that is another constant in each.
-    """
-    return variants[0] if len(variants) == 1 else normalise({"anyOf": variants})
-
-
-def _with(root: Schema, properties: Schema, required: list[str]) -> Schema:
-    folded = {**root, "properties": properties}
-    if required:
-        folded["required"] = list(dict.fromkeys(required))
+def _as_object(root: Schema, shape: Shape) -> Schema:
+    folded = {keyword: value for keyword, value in root.items() if keyword not in _NOT_AT_ROOT}
+    if any(keyword in root for keyword in _BRANCHES):
+        # What the branches evaluated cannot be told any more.
+        folded.pop("unevaluatedProperties", None)
+    folded |= {"type": "object", "properties": dict(shape.properties)}
+    folded.pop("required", None)
+    if required := [name for name in shape.required if name in shape.properties]:
+        folded["required"] = required
     return folded
-
-
-def _branches(root: Schema, union: str) -> list[Schema | None]:
-    branches = root.get(union)
-    pools = pools_of(root)
-    return [resolve(one, pools) for one in branches] if isinstance(branches, list) else []
-
-
-def _properties(schema: Mapping[str, Any]) -> Schema:
-    properties = schema.get("properties")
-    return dict(properties) if isinstance(properties, dict) else {}
-
-
-def _required(schema: Mapping[str, Any]) -> list[str]:
-    required = schema.get("required")
-    if not isinstance(required, list):
-        return []
-    return [name for name in required if isinstance(name, str)]
-
-
-def _prune_required(root: Schema) -> None:
-    names = [name for name in _required(root) if name in root["properties"]]
-    if names:
-        root["required"] = names
-    else:
-        root.pop("required", None)
 
 
 def _prune_pools(root: Schema) -> Schema:

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from host.wire.schema_positions import POOLS, Schema, map_subschemas, pool_entry, pools_of
+from host.wire.schema_references import references_in
+from host.wire.schema_widening import REVERSING, UNEVALUATED, without_reversals
 
 _DROPPED = ("pattern", "format")
 _BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
@@ -27,9 +29,21 @@ _TYPES = frozenset({"string", "number", "integer", "boolean", "null", "array", "
 def relax(schema: Schema) -> Schema:
     """A copy of a sanitised root schema that asks no more of a grammar than structure.
 
-    Only keywords at schema positions are touched: a property that is named ``format`` stays.
+    Only keywords at schema positions are touched: a property that is named ``format`` stays. It
+    accepts whatever the given one accepts: where one part of it has come to accept more, so may
+    whatever refers to that, and what would accept less for it goes (`schema_widening`).
     """
+    relaxed = _relaxed(schema, is_wary=False)
+    return relaxed if relaxed == schema else _relaxed(schema, is_wary=True)
+
+
+def _relaxed(schema: Schema, *, is_wary: bool) -> Schema:
     pools = pools_of(schema)
+
+    def is_wider(part: Schema, plain: Schema, keyword: str) -> bool:
+        if keyword not in part or part[keyword] != plain[keyword]:
+            return keyword in part
+        return is_wary and bool(references_in({keyword: part[keyword]}))
 
     def relaxed(part: Any) -> Any:
         if isinstance(part, bool):
@@ -41,7 +55,12 @@ def relax(schema: Schema) -> Schema:
         plain = map_subschemas(part, relaxed)
         if isinstance(part.get("additionalProperties"), bool):
             plain["additionalProperties"] = part["additionalProperties"]
-        return {keyword: value for keyword, value in plain.items() if _fits(keyword, value)}
+        widened = [keyword for keyword in REVERSING if is_wider(part, plain, keyword)]
+        plain = without_reversals(plain, widened)
+        unfit = UNEVALUATED if is_wary else ()
+        return {
+            key: value for key, value in plain.items() if _fits(key, value) and key not in unfit
+        }
 
     changed: Schema = relaxed(schema)
     return changed

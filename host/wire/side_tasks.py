@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 import anyio.lowlevel
 
 from host.errors import WireError
+from host.text.terminal_text import one_line
 from host.text.thinking import strip_thinking
+from host.wire.answer_shapes import ShapeForm, form_notice, next_form
 from host.wire.answers import parse_json
 from host.wire.capabilities import (
     Capabilities,
@@ -18,19 +20,21 @@ from host.wire.capabilities import (
     effort_for,
 )
 from host.wire.clients import Endpoints
+from host.wire.efforts import published_efforts, refuses_effort_value
 from host.wire.exchange import exchange
 from host.wire.failure import words_of
 from host.wire.message_fields import reasoning_of, text_of
 from host.wire.negotiation import NoticeListener, Produced, negotiate
 from host.wire.patience import blames_output
 from host.wire.retry import refuses_request
-from host.wire.schema_compat import is_grammar_error
 from host.wire.schema_in_words import response_format, schema_prompt
 from host.wire.settings import EndpointSettings
 from host.wire.streaming import CHAT_PATH
 
 TASK_MAX_TOKENS = 512
 TASK_TEMPERATURE = 0.3
+
+_HINTS = ("chat_template_kwargs", "reasoning_effort")
 
 UserContent = str | list[dict[str, Any]]
 ResultT = TypeVar("ResultT")
@@ -52,7 +56,8 @@ async def ask(
 
     The model is asked not to think, as far as it takes such hints (agent-core §11). A 400 or 422
     that may be about them is answered by one request without; what was refused is remembered only
-    when that succeeds, since a 400 may have any other reason.
+    when that succeeds, since a 400 may have any other reason. A refused effort is remembered as
+    that value: others of the model's users may choose another.
 
     Args:
         user: text, or content parts.
@@ -91,9 +96,9 @@ async def ask_json(
 ) -> Any:
     """Asks for JSON of a shape; returns the value, or None when no JSON came.
 
-    The shape is always told in words, and as ``response_format`` to models that take one; a server
-    that cannot enforce this one, relaxed or not, is asked in words alone. The value is not checked
-    against it.
+    The shape is always told in words, and as ``response_format`` to models that take one. A server
+    that does not take this one as strict is asked without, and one that takes it in no form, in
+    words alone; neither is remembered. The value is not checked against it.
 
     Args:
         name: what the schema is called in the request.
@@ -128,7 +133,7 @@ async def try_ask(
     except Exception as error:  # noqa: BLE001  # the run goes on without what was only nice to have
         await anyio.lowlevel.checkpoint_if_cancelled()
         if on_notice:
-            on_notice(f"{label}: {' '.join(str(error).split()) or type(error).__name__}")
+            on_notice(f"{label}: {one_line(str(error)) or type(error).__name__}")
         return None
 
 
@@ -150,9 +155,14 @@ class _Task:
     shape: _Shape | None = None
 
     def body(
-        self, capabilities: Capabilities, refused: ModelCapabilities, *, hinted: bool, shaped: bool
+        self,
+        capabilities: Capabilities,
+        refused: ModelCapabilities,
+        *,
+        hinted: bool,
+        form: ShapeForm,
     ) -> dict[str, Any]:
-        """The request; ``hinted`` against thinking, ``shaped`` by a field if there is a shape."""
+        """The request; ``hinted`` against thinking, its shape, if there is one, in this form."""
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [
@@ -161,9 +171,9 @@ class _Task:
             ],
             **ceiling_and_temperature(refused, self.max_tokens, self.temperature),
         }
-        if shaped and self.shape is not None and refused.structured_output:
+        if form != "words" and self.shape is not None and refused.structured_output:
             body["response_format"] = response_format(
-                self.shape.schema, capabilities, name=self.shape.name, strict=self.shape.strict
+                self.shape.schema, capabilities, name=self.shape.name, strict=form == "strict"
             )
         return {**body, **self._hints(refused)} if hinted else body
 
@@ -173,7 +183,8 @@ class _Task:
         hints: dict[str, Any] = {}
         if not is_level and refused.thinking_hints:
             hints["chat_template_kwargs"] = {"enable_thinking": False}
-        if effort := effort_for(refused, asked if is_level else "none"):
+        effort = effort_for(refused, asked if is_level else "none")
+        if effort and (is_level or effort not in refused.refused_efforts):
             hints["reasoning_effort"] = effort
         return hints
 
@@ -184,32 +195,66 @@ class _Asking:
     settings: EndpointSettings
     task: _Task
     on_notice: NoticeListener | None
+    form: ShapeForm = "strict"
     hinted: bool = True
-    shaped: bool = True
     sent: Mapping[str, Any] = field(default_factory=dict)
+    suspected: Mapping[str, Any] = field(default_factory=dict)
+    said: str = ""
+
+    def __post_init__(self) -> None:
+        if self.task.shape is not None and not self.task.shape.strict:
+            self.form = "loose"
 
     async def answer(self) -> str:
         capabilities = self.endpoints.capabilities(self.settings)
-        try:
-            return await self._negotiated(capabilities)
-        except WireError as error:
-            is_shape_refused = "response_format" in self.sent and _blames_shape(error)
-            refused_fields = self.sent.keys() & {"chat_template_kwargs", "reasoning_effort"}
-            if not is_shape_refused and not (refuses_request(error) and refused_fields):
-                raise
-        if is_shape_refused:
-            self._notify(f"server cannot hold {self.task.model} to the asked shape")
-            self.shaped = False
-            return await self.answer()
-        self._notify(f"{self.task.model} did not take {' and '.join(sorted(refused_fields))}")
-        self.hinted = False
-        answer = await self._negotiated(capabilities)
-        known = capabilities.for_model(self.task.model)
-        if "chat_template_kwargs" in refused_fields:
+        first = self.form
+        while True:
+            try:
+                answer = await self._negotiated(capabilities)
+            except WireError as error:
+                words = words_of(error)
+                if not (self._other_form(error, words, first) or self._no_hints(error, words)):
+                    raise
+            else:
+                self._remember(capabilities.for_model(self.task.model))
+                return answer
+
+    def _other_form(self, error: WireError, words: str, first: ShapeForm) -> bool:
+        """Whether the shape may be at fault, so that it is asked for in another form now."""
+        if "response_format" not in self.sent:
+            return False
+        # llama-server b10434 answers 500 for an empty ``enum``, as if the model wrote nonsense.
+        is_unread = blames_output(error)
+        form = "words" if is_unread else next_form(self.form, error, words, first=first)
+        if form is None:
+            return False
+        self.form = form
+        self._notify(form_notice(self.task.model, form))
+        return True
+
+    def _no_hints(self, error: WireError, words: str) -> bool:
+        """Whether the request's hints may be at fault, so that they are left out now."""
+        hints = {name: self.sent[name] for name in _HINTS if name in self.sent}
+        if not hints or not refuses_request(error):
+            return False
+        self.hinted, self.suspected, self.said = False, hints, words
+        self._notify(f"{self.task.model} did not take {' and '.join(hints)}; trying again without")
+        return True
+
+    def _remember(self, known: ModelCapabilities) -> None:
+        """Turns off what was suspected, now that the answer came without it."""
+        effort = self.suspected.get("reasoning_effort")
+        is_alone = len(self.suspected) == 1
+        is_of_effort = is_alone or "reasoning_effort" in self.said.lower()
+        if effort and is_of_effort and refuses_effort_value(self.said):
+            known.refused_efforts.add(effort.lower())
+            published = published_efforts(self.said)
+            if published is not None and effort.lower() not in published:
+                known.supported_efforts = published
+        elif "chat_template_kwargs" in self.suspected:
             known.thinking_hints = False
-        else:
+        elif effort:
             known.reasoning_effort = False
-        return answer
 
     async def _negotiated(self, capabilities: Capabilities) -> str:
         return await negotiate(
@@ -220,14 +265,14 @@ class _Asking:
         self, capabilities: Capabilities, _: Produced, refused: ModelCapabilities | None
     ) -> str:
         known = refused or capabilities.for_model(self.task.model)
-        self.sent = self.task.body(capabilities, known, hinted=self.hinted, shaped=self.shaped)
+        self.sent = self.task.body(capabilities, known, hinted=self.hinted, form=self.form)
         limit = self.settings.first_chunk_seconds or self.settings.idle_seconds
         client = self.endpoints.client(self.settings)
         return _answer_in(await exchange(client, CHAT_PATH, self.sent, limit_seconds=limit))
 
-    def _notify(self, what: str) -> None:
+    def _notify(self, notice: str) -> None:
         if self.on_notice:
-            self.on_notice(f"{what}; trying again without")
+            self.on_notice(notice)
 
 
 def _answer_in(reply: object) -> str:
@@ -238,11 +283,3 @@ def _answer_in(reply: object) -> str:
             return next((answer for answer in answers if answer), "")
         case _:
             return ""
-
-
-def _blames_shape(error: WireError) -> bool:
-    """Whether no grammar came of the schema, or none that the answer could be read by.
-
-    llama-server b10434 answers 500 for an empty ``enum``, as if the model had written nonsense.
-    """
-    return is_grammar_error(words_of(error)) or blames_output(error)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from host.wire.capabilities import AcceptedForm, Capabilities, ModelCapabilities
+from host.wire.tool_forms import proven_tools
 
 SNAPSHOT_VERSION = 1
 
@@ -91,7 +93,8 @@ def _is_refused(capabilities: Capabilities) -> bool:
 
 
 def _is_model_refused(model: ModelCapabilities) -> bool:
-    return model != ModelCapabilities()
+    proven = replace(model, refused_tools=proven_tools(model.refused_tools))
+    return proven != ModelCapabilities()
 
 
 def _endpoint_json(capabilities: Capabilities) -> dict[str, Any]:
@@ -115,8 +118,8 @@ def _model_json(model: ModelCapabilities) -> dict[str, Any]:
         entry["supportedEfforts"] = list(model.supported_efforts)
     if model.max_tools is not None:
         entry["maxTools"] = model.max_tools
-    if model.refused_tools:
-        entry["refusedTools"] = dict(sorted(model.refused_tools.items()))
+    if proven := proven_tools(model.refused_tools):
+        entry["refusedTools"] = dict(sorted(proven.items()))
     return entry
 
 

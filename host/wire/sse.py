@@ -1,10 +1,10 @@
 """Server-sent events without I/O: bytes in, the data of whole events out.
 
-Only ``data`` matters here; ``event``, ``id`` and ``retry`` are read and dropped, since model
-endpoints put everything into the payload. Read as the HTML standard says, but for two things: an
+Only ``data`` matters here; ``id``, ``retry`` and names of events are read and dropped, since model
+endpoints put everything into the payload. Read as the HTML standard says, but for three things: an
 event whose last blank line is missing is still delivered at the end, as servers that hang up early
-send it (ours), and a field ``error`` is a payload that says so, as llama.cpp sent its errors before
-it put them into ``data``.
+send it (ours), a field ``error`` is a payload that says so, as llama.cpp sent its errors before it
+put them into ``data``, and so is whatever comes under the name ``error``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from host.errors import StreamBroken
+from host.text.json_text import compact_json, parse_json_strict
 
 MAX_EVENT_BYTES = 16 * 1024 * 1024
 """How long one event may grow before the stream is given up."""
@@ -32,13 +33,15 @@ class SseDecoder:
         self._line: list[bytes] = []
         self._data: list[bytes] = []
         self._held_bytes = 0
+        self._is_error = False
         self._after_cr = False
         self._at_start = True
 
     def feed(self, received: bytes) -> list[str]:
         """The payloads that ``received`` completes, in order; lines of one are joined by ``\\n``.
 
-        Bytes that are no UTF-8 become U+FFFD.
+        Bytes that are no UTF-8 become U+FFFD. Under the name ``error`` a payload is an object with
+        this one field: what came, or its text in quotes.
 
         Raises:
             StreamBroken: an event is longer than allowed; the decoder is of no use afterwards.
@@ -63,6 +66,11 @@ class SseDecoder:
         It may be half a payload: the sender is gone.
         """
         return [*self._end_line(), *self._end_event()]
+
+    @property
+    def is_in_event(self) -> bool:
+        """Whether an event has begun to arrive, and not only a comment."""
+        return bool(self._data) or (bool(self._line) and not self._line[0].startswith(b":"))
 
     def _hold(self, piece: bytes) -> None:
         if not piece:
@@ -91,10 +99,24 @@ class SseDecoder:
             self._held_bytes -= len(line) - len(value) - 1
         else:
             self._held_bytes -= len(line)
+            if name == b"event":
+                self._is_error = value == b"error"
         return []
 
     def _end_event(self) -> list[str]:
-        lines = self._data
+        lines, is_error = self._data, self._is_error
         self._data = []
         self._held_bytes = 0
-        return [b"\n".join(lines).decode(errors="replace")] if lines else []
+        self._is_error = False
+        if not lines:
+            return []
+        payload = b"\n".join(lines).decode(errors="replace")
+        return [_error_payload(payload) if is_error else payload]
+
+
+def _error_payload(payload: str) -> str:
+    try:
+        error = parse_json_strict(payload)
+    except ValueError:
+        error = payload
+    return compact_json({"error": error or {"message": payload}})

@@ -9,6 +9,7 @@ from host.errors import EndpointRefused, WireError
 from host.text.terminal_text import clean_terminal
 from host.text.truncation import preview
 from host.wire.culprit_search import Finding
+from host.wire.patience import blames_output
 from host.wire.retry import blames_request
 from host.wire.schema_compat import is_grammar_error
 
@@ -25,7 +26,10 @@ _OF_ELSE = re.compile(
     r"|unknown parameter|\bfield\b|parse_error",
     re.I | re.A,
 )
-_SPENT = re.compile(r"max_tokens|max_completion_tokens|output limit", re.I)
+_SPENT = re.compile(  # OpenAI's reasoning models
+    r"could not finish (?:the )?message|output limit (?:was |has been )?reached", re.I
+)
+_CEILING = re.compile(r"max_(?:completion_|output_|new_)?tokens|budget_tokens", re.I)
 _INDEXED = re.compile(r"(?:tools|function_declarations|functionDeclarations)[.\[/](\d+)", re.I)
 
 
@@ -47,13 +51,25 @@ def may_be_tools(error: WireError, words: str) -> bool:
 def is_probe_refused(error: WireError, words: str) -> bool | None:
     """Whether a probe was refused; None for a failure that says nothing about the request.
 
-    A model that ran out of its one token (OpenAI's reasoning models answer 400) had taken it.
+    A model that ran out of its one token, or whose call its own server cannot read, had taken it.
     """
+    if blames_output(error):
+        return False
     if is_grammar_error(words) or blames_request(error):
         return True
     if isinstance(error, EndpointRefused) and error.status in _OF_THE_REQUEST:
         return not _SPENT.search(words)
     return None
+
+
+def blames_ceiling(words: str) -> bool:
+    """Whether a refusal may be about how many tokens a probe asked for."""
+    return bool(_CEILING.search(words))
+
+
+def blames_choice(words: str) -> bool:
+    """Whether a refusal speaks of the choice among the tools and not of them."""
+    return "tool_choice" in words
 
 
 def suspects_in(words: str, names: Sequence[str]) -> list[int]:

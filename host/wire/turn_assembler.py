@@ -33,7 +33,7 @@ class TurnAssembler:
 
     A whole answer (``message`` in place of ``delta``) reads like a stream of one chunk. What has no
     meaning is skipped: chunks that are no objects, choices beyond the first, unknown fields. Error
-    events are not chunks: `host.wire.failure.failure_in_stream` tells them apart beforehand.
+    events are not chunks: `host.wire.answer_errors` tells them apart beforehand.
 
     Args:
         fences: what marks reasoning inside the answer's text.

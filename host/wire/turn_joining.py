@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from host.records import Turn, TurnUsage
+from host.wire.message_fields import text_of
 
 OPENING_CHARS = 40
 """As much of an answer as tells that another one begins with the same words."""
@@ -40,9 +41,32 @@ def is_continuable(turn: Turn) -> bool:
 
 
 def prefilled(body: Mapping[str, Any], answer: str) -> dict[str, Any]:
-    """A request for what follows this much of its answer."""
-    begun = {"role": "assistant", "content": answer}
-    return {**body, "messages": [*body["messages"], begun]}
+    """A request for what follows this much of its answer.
+
+    One that already ends with words of the assistant, as a request to go on does, ends with those
+    and the answer as one message: templates and servers refuse two of them in a row.
+    """
+    messages = [*body["messages"]]
+    begun: dict[str, Any] = {"role": "assistant", "content": answer}
+    if messages and _is_begun_answer(messages[-1]):
+        last = messages.pop()
+        begun = {**last, "content": _text_then(last.get("content"), answer)}
+    return {**body, "messages": [*messages, begun]}
+
+
+def begun_answer(body: Mapping[str, Any]) -> str:
+    """What a request of `prefilled` has the model go on from, from the answer's first word."""
+    return text_of(body["messages"][-1])
+
+
+def _is_begun_answer(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "assistant" and not message.get("tool_calls")
+
+
+def _text_then(content: object, answer: str) -> object:
+    if isinstance(content, list):
+        return [*content, {"type": "text", "text": answer}]
+    return (content if isinstance(content, str) else "") + answer
 
 
 class FreshText:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from host.assembly.engine_plan import (
     MAX_CONTEXT_TOKENS,
     MIN_CONTEXT_TOKENS,
+    MOST_CACHE_MIB,
+    MOST_TOKENS,
     UNKNOWN_CONTEXT_TOKENS,
     plan_engine,
 )
@@ -68,3 +70,13 @@ def test_a_wish_is_served_as_far_as_the_model_was_trained(wanted: int, each: int
     plan = plan_engine(model, wanted_tokens=wanted, memory_bytes=2 * GB)
     assert plan.context_tokens == min(wanted, 40_000)
     assert plan.cache_mib > 0
+
+
+@given(st.integers(1, 1 << 64), st.integers(1, 1 << 80), st.sampled_from([0, 1 << 40]))
+def test_numbers_that_no_engine_takes_are_never_asked_for(
+    trained: int, each: int, wanted: int
+) -> None:
+    model = file(GB, trained=trained, each=each)
+    plan = plan_engine(model, wanted_tokens=wanted, memory_bytes=2 * GB)
+    assert 0 < plan.context_tokens <= MOST_TOKENS
+    assert 0 < plan.cache_mib <= MOST_CACHE_MIB

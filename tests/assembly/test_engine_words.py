@@ -16,7 +16,15 @@ from host.assembly.engine_words import (
 
 STAMP = "0.00.065.750"
 noise = st.sampled_from(["", f"{STAMP} W load: odd token", f"{STAMP} I srv init: done", "plain"])
-errors = st.sampled_from([f"{STAMP} E srv load_model: failed", f"{STAMP} E cmn init_: failed"])
+errors = st.sampled_from(
+    [
+        f"{STAMP} E srv    load_model: failed to load model, 'a b.gguf'",
+        f"{STAMP} E llama_model_load_from_file_impl: failed to load model",
+        f"{STAMP} E llama_model_load: error loading model: loader: failed to load model from a b",
+        f"{STAMP} E gguf_init_from_reader: failed to read header",
+        f"{STAMP} E srv          init: exiting due to model loading error",
+    ]
+)
 reasons = st.sampled_from(["tensor 'a' is not within", "unknown model architecture: 'x'"])
 
 
@@ -28,10 +36,22 @@ def test_what_is_wrong_with_the_model_is_found_wherever_it_stands(
     assert logged_reason("\n".join([*before, *between, line, *after])) == reason
 
 
-@given(st.lists(noise | errors), st.lists(noise))
-def test_else_it_is_the_last_error_without_its_stamp(before: list[str], after: list[str]) -> None:
-    last = f"{STAMP} E srv load_model: out of memory"
-    assert logged_reason("\n".join([*before, last, *after])) == "srv load_model: out of memory"
+@given(st.lists(noise | errors), st.lists(noise | errors), st.booleans())
+def test_else_it_is_the_first_error_that_says_more_than_that_it_failed(
+    before: list[str], after: list[str], says_more: bool
+) -> None:
+    line = f"{STAMP} E gguf_init_from_reader: failed to read key-value pairs"
+    further = [f"{STAMP} E srv load_model: out of memory"] if says_more else []
+    log = "\n".join([*before, line, *after, *further])
+    assert logged_reason(log) == "gguf_init_from_reader: failed to read key-value pairs"
+
+
+@given(st.lists(noise | errors), errors, st.lists(noise))
+def test_else_it_is_the_last_error_without_its_stamp(
+    before: list[str], last: str, after: list[str]
+) -> None:
+    log = "\n".join([*before, last, *after])
+    assert logged_reason(log) == last.removeprefix(f"{STAMP} E ")
 
 
 @given(st.lists(noise))
@@ -65,6 +85,7 @@ def test_each_problem_says_what_to_do_or_what_is_wrong() -> None:
     assert problem_words("broken", "no libgomp", "log").endswith("does not load: no libgomp")
     assert problem_words("load", "failed", "") == "cannot be loaded: failed"
     assert problem_words("load", "failed", "why") == "cannot be loaded: why"
+    assert problem_words("wish", "too large", "noise") == "cannot be loaded: too large"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.cli.conftest import CommandLine
 from tests.fakes.command_line import plain_server
 from tests.fakes.engine import FATE, engine_environment
-from tests.fakes.gguf import write_model
+from tests.fakes.gguf import SMALL_MODEL, gguf_bytes, write_model
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_check_loads_the_file_and_says_that_it_answers(engine: CommandLine) ->
 
 def test_a_check_tells_of_the_servers_also_when_the_file_is_none(engine: CommandLine) -> None:
     ended = engine("check", "--gguf", "servers.json")
-    assert ended.status == 1
+    assert ended.status == 2
     assert "✓ plain: 12 tools" in ended.out
     assert "✗ endpoint: --gguf: servers.json is not a GGUF file" in ended.out
 
@@ -75,15 +76,41 @@ def test_the_demo_takes_a_file_in_place_of_its_recording(
         (["--gguf", "none.gguf"], "--gguf: none.gguf does not exist"),
         (["--gguf", "servers.json"], "--gguf: servers.json is not a GGUF file"),
         (["--gguf", "tiny.gguf", "--api-key", "k"], "--api-key: goes with --base-url"),
+        (["--gguf", ""], "--gguf: is empty; name a model's file"),
+        (["--gguf", "pipe.gguf"], "--gguf: pipe.gguf cannot be read: it is no regular file"),
+        (["--gguf", "\udcff.gguf"], "--gguf: \ufffd.gguf has a name that is not UTF-8"),
+        (["--gguf", "new.gguf"], "--gguf: new.gguf cannot be loaded: it is GGUF of version 9"),
+        (["--gguf", "half.gguf"], "--gguf: half.gguf is cut off or damaged: it has 60 bytes"),
     ],
 )
 def test_a_wrong_file_is_status_2_and_one_line(
     args: list[str], told: str, engine: CommandLine
 ) -> None:
+    os.mkfifo(engine.folder / "pipe.gguf")
+    (engine.folder / "new.gguf").write_bytes(gguf_bytes(SMALL_MODEL, version=9))
+    (engine.folder / "half.gguf").write_bytes(gguf_bytes(SMALL_MODEL)[:60])
     ended = engine("ask", "Hi", *args)
     assert (ended.status, ended.out) == (2, "")
     (line,) = ended.err.splitlines()
     assert line.startswith(f"agent-host: {told}")
+    assert engine("check", *args).status == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("a\0b.gguf", "'a\\x00b.gguf' is no path: embedded null"),
+        ("~nosuchuser/b.gguf", "~nosuchuser/b.gguf does not exist"),
+    ],
+)
+def test_a_wrong_file_in_the_servers_file_is_status_2_and_one_line(
+    written: str, told: str, engine: CommandLine
+) -> None:
+    engine.servers({}, gguf=written)
+    ended = engine("ask", "Hi")
+    assert (ended.status, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    assert line.startswith(f"agent-host: servers.json: agent.gguf: {told}")
 
 
 def test_a_file_and_an_address_exclude_each_other(
@@ -105,6 +132,7 @@ def test_a_file_and_an_address_exclude_each_other(
         ("missing", 2, "run: pip install 'mcp-agent-host[local]'"),
         ("small", 2, "is too large"),
         ("refuses", 2, "cannot be loaded: tensor 'a'"),
+        ("overflows", 2, "cannot be loaded: value too large to convert to int"),
         ("illegal", 1, "build it from source"),
         ("dies", 1, "was killed (SIGKILL)"),
     ],

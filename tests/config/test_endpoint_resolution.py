@@ -167,6 +167,15 @@ async def test_an_address_or_a_file_in_the_flags_comes_before_both_in_the_file(
     assert (found.path, found.name) == (path, "tiny")
 
 
+async def test_a_home_that_is_not_there_is_part_of_the_path(tmp_path: Path) -> None:
+    agent = AgentSettings(gguf="~nosuchuser/m.gguf")
+    config = HostConfig(source=str(tmp_path / "s.json"), agent=agent)
+    with pytest.raises(ConfigError, match=r"~nosuchuser/m\.gguf does not exist"):
+        await model_of(config, NOTHING)
+    address = EndpointWish(base_url="http://127.0.0.1:9/v1", model="m")
+    assert isinstance(await model_of(config, address), EndpointChoice)
+
+
 async def test_an_unset_variable_of_a_file_s_path_is_named() -> None:
     config = HostConfig(source="s.json", unset_agent=("MODELS",))
     with pytest.raises(ConfigError, match="MODELS is not set"):

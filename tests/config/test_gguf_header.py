@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.config.gguf_header import MAX_KEPT_ITEMS, GgufHeader, read_header
+from host.config.gguf_header import MAX_KEPT_ITEMS, GgufHeader, least_size, read_header
 from tests.fakes.gguf import FORMATS, SMALL_MODEL, STRING, Written, gguf_bytes
 
 INTEGERS = {kind: letter for kind, letter in FORMATS.items() if letter not in "fd?"}
@@ -62,6 +62,35 @@ def test_of_a_file_cut_anywhere_the_whole_facts_before_the_cut_are_read(
     assert header is not None
     count = len(header.facts)
     assert list(header.facts.items()) == list(kept(written).items())[:count]
+
+
+@given(facts, st.lists(st.integers(0, 1 << 40), max_size=3), st.sampled_from([None, 8, 64]))
+def test_the_least_size_reaches_into_the_last_tensor(
+    written: dict[str, tuple[int, Written]], offsets: list[int], alignment: int | None
+) -> None:
+    if alignment:
+        written = {**written, "general.alignment": (4, alignment)}
+    whole = gguf_bytes(written, tensors={str(n): offset for n, offset in enumerate(offsets)})
+    step = alignment or 32
+    data = len(whole) + -len(whole) % step
+    assert least_size(whole) == (data + max(offsets) + 1 if offsets else len(whole))
+    assert least_size(whole + b"more") == least_size(whole)
+
+
+@given(facts, st.lists(st.integers(0, 99), max_size=2), st.data())
+def test_of_a_beginning_that_ends_too_early_more_is_needed_and_never_too_much(
+    written: dict[str, tuple[int, Written]], offsets: list[int], data: st.DataObject
+) -> None:
+    whole = gguf_bytes(written, tensors={str(n): offset for n, offset in enumerate(offsets)})
+    length = data.draw(st.integers(8, len(whole) - 1))
+    assert length < least_size(whole[:length]) <= len(whole)
+
+
+@given(st.binary(max_size=200))
+def test_the_least_size_of_damaged_bytes_is_a_number(rest: bytes) -> None:
+    assert least_size(b"GGUF\x03\0\0\0" + rest) >= 0
+    assert least_size(b"GGUF\x09\0\0\0" + rest) == 0
+    assert least_size(rest) >= 0
 
 
 @given(st.binary(max_size=200))

@@ -35,9 +35,19 @@ SMALL_MODEL: Mapping[str, tuple[int, Written]] = {
 """A token of its context takes 2 layers x 2 heads x (16 + 16) numbers x 2 bytes."""
 
 
-def gguf_bytes(facts: Mapping[str, tuple[int, Written]], *, version: int = 3) -> bytes:
-    """A file with these facts: name -> type and value; a list is an array of that type."""
-    whole = b"GGUF" + struct.pack("<IQQ", version, 0, len(facts))
+def gguf_bytes(
+    facts: Mapping[str, tuple[int, Written]],
+    *,
+    version: int = 3,
+    tensors: Mapping[str, int] | None = None,
+) -> bytes:
+    """A file with these facts: name -> type and value; a list is an array of that type.
+
+    Args:
+        tensors: name -> offset, each of 4 x 4 floats; their data is left to whoever writes it.
+    """
+    tensors = tensors or {}
+    whole = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(facts))
     for name, (kind, value) in facts.items():
         whole += _text(name)
         if isinstance(value, list):
@@ -45,6 +55,8 @@ def gguf_bytes(facts: Mapping[str, tuple[int, Written]], *, version: int = 3) ->
             whole += b"".join(_value(kind, item) for item in value)
         else:
             whole += struct.pack("<I", kind) + _value(kind, value)
+    for name, offset in tensors.items():
+        whole += _text(name) + struct.pack("<IQQIQ", 2, 4, 4, 0, offset)
     return whole
 
 

@@ -29,7 +29,7 @@ def _read_all(text: str) -> tuple[list[Call], str]:
     """The calls of openers in a row, and the text behind them."""
     calls: list[Call] = []
     while any(re.match(entry.opener, text) for entry in CALL_FORMATS):
-        found, end = _read_first(text)
+        found, end, *_ = _read_first(text)
         calls += [(call.name, json.loads(call.arguments)) for call in found]
         text = text[max(end, 1) :].lstrip()
     return calls, text
@@ -118,6 +118,22 @@ def test_a_call_cut_before_its_last_bracket_is_never_read(
         ("[TOOL_CALLS]ls[ARGS]", [], "ls[ARGS]"),
         ("[TOOL_CALLS]lé[ARGS]{}", [], "lé[ARGS]{}"),
         ("[TOOL_CALLS] are a token", [], " are a token"),
+        ('[TOOL_CALLS] ls [ARGS] {"d": 1}x', [("ls", {"d": 1})], "x"),
+        ('[TOOL_CALLS]ls {"d":1}', [("ls", {"d": 1})], ""),
+        ('[TOOL_CALLS] ls{"d":1}', [("ls", {"d": 1})], ""),
+        ('[TOOL_CALLS] opens {"d":1}', [], ' opens {"d":1}'),
+        ("[TOOL_CALLS]ls[ARGS]{}pwd[ARGS]{} so", [("ls", {}), ("pwd", {})], " so"),
+        ("[TOOL_CALLS]ls[ARGS]{}pwd[ARGS]", [("ls", {})], "pwd[ARGS]"),
+        ("<tool_call>ls</tool_call>x", [("ls", {})], "x"),
+        ("<tool_call>two words</tool_call>x", [], "two words</tool_call>x"),
+        ('<tool_call>{"name":"ls","input":{"d":1}}</tool_call>', [("ls", {"d": 1})], ""),
+        ('<tool_call>{"name":"ls","d":1}</tool_call>', [], "</tool_call>"),
+        ("<function_calls>\nf(a=1)\ng()\n</function_calls>x", [("f", {"a": 1}), ("g", {})], "x"),
+        ("<function_calls>f(a=1)", [("f", {"a": 1})], ""),
+        ("<function_calls>f(a=1) is a call", [], "f(a=1) is a call"),
+        ('functools[{"name":"a"},{"name":"b"}] x', [("a", {}), ("b", {})], " x"),
+        ('>>>f\n{"a": 1}\n>>>g\n{}', [("f", {"a": 1})], "\n>>>g\n{}"),
+        ('>>>f\n{"a": 1', [], 'f\n{"a": 1'),
         (
             '<|python_tag|>{"name":"ls","parameters":{}}; {"name":"pwd"}<|eom_id|>x',
             [("ls", {}), ("pwd", {})],
@@ -131,9 +147,24 @@ def test_a_call_cut_before_its_last_bracket_is_never_read(
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )
 def test_a_format_is_read_to_its_end(text: str, calls: list[Call], rest: str) -> None:
-    found, end = _read_first(text)
+    found, end, *_ = _read_first(text)
     assert [(call.name, json.loads(call.arguments)) for call in found] == calls
     assert text[end:] == rest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "functools[0]",
+        "myfunctools[{",
+        ">>>>f\n{",
+        ">>>f {",
+        ">>> f\n{",
+        "<|tool_call>x",
+    ],
+)
+def test_what_only_resembles_an_opener_opens_nothing(text: str) -> None:
+    assert not any(re.search(entry.opener, text) for entry in CALL_FORMATS)
 
 
 def test_string_arguments_stay_as_they_were_written() -> None:

@@ -17,7 +17,7 @@ _Reader = Callable[[CallText, int], Reading]
 
 
 def _read(text: str, reader: _Reader = read_pythonic) -> tuple[list[Call], str]:
-    calls, end = reader(CallText(text), 0)
+    calls, end, *_ = reader(CallText(text), 0)
     return [(call.name, json.loads(call.arguments)) for call in calls], text[end:]
 
 

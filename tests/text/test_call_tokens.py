@@ -30,7 +30,7 @@ def _read(
 ) -> tuple[list[Call], str]:
     found = re.match(opener, text)
     assert found is not None
-    calls, end = reader(CallText(text), found.end())
+    calls, end, *_ = reader(CallText(text), found.end())
     return [(call.name, json.loads(call.arguments)) for call in calls], text[end:]
 
 
@@ -79,6 +79,35 @@ _GET = [("get_weather", {"city": "Rome"})]
             "",
         ),
         ("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{}", [("function", {})], ""),
+        ("<｜tool▁call▁begin｜>ls<｜tool▁sep｜><｜tool▁call▁end｜>x", [("ls", {})], "x"),
+        ("<｜tool▁call▁begin｜>ls<｜tool▁sep｜>```json\n```<｜tool▁call▁end｜>", [("ls", {})], ""),
+        (
+            (
+                "<｜tool▁calls▁begin｜>function<｜tool▁sep｜>ls\n```json\n{}\n```<｜tool▁call▁end｜>\n"
+                'function<｜tool▁sep｜>get_weather\n```json\n{"city": "Rome"}\n```'
+                "<｜tool▁call▁end｜><｜tool▁calls▁end｜>x"
+            ),
+            [("ls", {}), *_GET],
+            "x",
+        ),
+        (
+            (
+                "<｜tool▁calls｜><｜tool\\_call\\_begin｜>function<｜tool\\_sep｜>get_weather\n"
+                '{"city": "Rome"}<｜tool\\_call\\_end｜><｜tool\\_calls\\_end｜>'
+            ),
+            _GET,
+            "",
+        ),
+        (
+            (
+                "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>"
+                '<steptml:invoke name="ls">'
+                '<steptml:parameter name="d">/</steptml:parameter></steptml:invoke>'
+                "<｜tool_call_end｜><｜tool_calls_end｜>"
+            ),
+            [("ls", {"d": "/"})],
+            "",
+        ),
         ("<｜tool▁call▁begin｜>ls<｜tool▁sep｜>[1]", [], None),
         ("<｜tool▁call▁begin｜>ls<｜tool▁sep｜>", [], None),
         ("<｜tool▁call▁begin｜> is a token", [], None),
@@ -173,6 +202,11 @@ def test_other_messages_of_gpt_oss_are_no_calls(text: str) -> None:
             _GET,
             "\n<|tool_call_begin|>",
         ),
+        (
+            "<|tool_call_begin|>functions.ls:0<|tool_call_argument_begin|> <|tool_call_end|>x",
+            [("ls", {})],
+            "x",
+        ),
         ("<|tool_call_begin|>functions.ls:0", [], None),
         ("<|tool_call_begin|>functions.ls:0<|tool_call_argument_begin|>[]", [], None),
     ],
@@ -228,6 +262,15 @@ _READ_COMMAND = call_tokens.values_before(r"<\|END_ACTION\|>")
 def test_the_tokens_of_the_other_families_are_read(
     reader: Callable[[CallText, int], Reading], text: str, calls: list[Call], rest: str | None
 ) -> None:
-    read, end = reader(CallText(text), 0)
+    read, end, *_ = reader(CallText(text), 0)
     assert [(call.name, json.loads(call.arguments)) for call in read] == calls
     assert rest is None or text[end:] == rest
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["<|im_end|>", "<|eot_id|>", "</s>", "<|end|>", "<｜end▁of▁sentence｜>", "<end_of_turn>"],
+)
+def test_what_ends_a_message_is_known(token: str) -> None:
+    assert call_tokens.END_TOKENS.fullmatch(f"\n{token} {token}")
+    assert not call_tokens.END_TOKENS.match(f" x{token}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from host.text.call_values import (
     CallText,
     ParsedCall,
-    call_of,
+    Reading,
     calls_of,
     is_definition,
     parsed_call,
@@ -60,7 +60,14 @@ def test_records_of_every_shape_are_the_calls_they_name(
         ({"name": "ls", "arguments": "{'d': 1}"}, ("ls", "{'d': 1}")),
         ({"name": "ls", "arguments": ""}, ("ls", "")),
         ({"function": {"name": "ls"}}, ("ls", "{}")),
+        ({"type": "function", "id": "c1", "index": 0, "function": {"name": "ls"}}, ("ls", "{}")),
+        ({"name": "ls", "version": "1.0", "arguments": {"d": 1}}, ("ls", '{"d":1}')),
         ({"function": "ls", "name": "x"}, ("x", "{}")),
+        ({"name": "ls", "version": "1.0"}, None),
+        ({"name": "ls", "arguments": None, "d": "/"}, None),
+        ({"function": {"name": "ls", "d": "/"}}, None),
+        ({"function": {"name": "ls"}, "d": "/"}, None),
+        ({"name": "ls", "input": {"d": 1}}, None),
         ({"name": ""}, None),
         ({"name": " "}, None),
         ({"name": 7}, None),
@@ -72,8 +79,20 @@ def test_records_of_every_shape_are_the_calls_they_name(
     ],
 )
 def test_a_record_with_a_name_is_a_call(value: object, call: tuple[str, str] | None) -> None:
-    expected = ParsedCall(name=call[0], arguments=call[1]) if call else None
-    assert call_of(value) == expected
+    expected = (ParsedCall(name=call[0], arguments=call[1]),) if call else ()
+    assert calls_of(value) == expected
+
+
+@given(CALLS, st.sampled_from(["input", "arguments"]), st.sampled_from(["d", "version", "input"]))
+def test_what_else_an_object_says_is_never_dropped_beside_a_name(
+    calls: list[Call], key: str, other: str
+) -> None:
+    named = [{"name": name, key: args} for name, args in calls]
+    read = calls_of(named, is_marked=True)
+    assert [(call.name, json.loads(call.arguments)) for call in read] == calls
+    for name, args in calls:
+        assert calls_of({"name": name, other: args}) == ()
+        assert bool(calls_of({"name": name, other: args}, is_marked=True)) is (other == "input")
 
 
 @pytest.mark.parametrize("value", [[], [[{"name": "ls"}]], [{"name": "ls"}, 3], 3, None])
@@ -119,14 +138,14 @@ def test_reading_in_vain_is_allowed_only_so_often() -> None:
 
 def test_calls_are_read_up_to_the_first_value_that_is_none() -> None:
     text = '{"name":"a"}; {"name":"b"}; {"x":1}; {"name":"c"}'
-    calls, end = CallText(text).calls_from(0)
+    calls, end, *_ = CallText(text).calls_from(0)
     assert [call.name for call in calls] == ["a", "b"]
     assert text[end:] == '; {"x":1}; {"name":"c"}'
 
 
 def test_a_first_value_that_is_no_call_is_passed_over() -> None:
     text = ' {"x": "<tool_call>"} rest'
-    assert CallText(text).calls_from(0) == ((), len(text) - len(" rest"))
+    assert CallText(text).calls_from(0) == Reading((), len(text) - len(" rest"))
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,15 @@ def test_regions_are_ordered_disjoint_and_delimited_by_one_kind_of_mark(text: st
         ("```\nx\n~~~\ny", ["```\nx\n~~~\ny"]),
         ("```\ncut off", ["```\ncut off"]),
         ("> ```\n> x\n> ```\nb", ["```\n> x\n> ```"]),
+        ("1. ~~~\n   x\n   ~~~\nb", ["~~~\n   x\n   ~~~"]),
+        ("- 2) ~~~\n  x\n  ~~~", ["~~~\n  x\n  ~~~"]),
+        ("> * ~~~\nx", ["~~~\nx"]),
+        ("-~~~\nx", []),
+        ("```\nx\n- ```\ny\n```", ["```\nx\n- ```\ny\n```"]),
+        ("```md\n```py\nx\n```\ny\n```\nz", ["```md\n```py\nx\n```\ny\n```"]),
+        ("```Markdown\n```py\nx\n```\nz", ["```Markdown\n```py\nx\n```"]),
+        ("```md\nx\n```\n```py\ny\n```", ["```md\nx\n```", "```py\ny\n```"]),
+        ("```py\n```js\nx\n```\ny\n```", ["```py\n```js\nx\n```", "```"]),
     ],
 )
 def test_code_is_found_as_models_write_it(text: str, regions: list[str]) -> None:
@@ -136,6 +145,22 @@ def test_a_place_that_begins_no_run_begins_no_region() -> None:
     assert code.region_at(3) is None
 
 
+@given(st.lists(st.sampled_from(["```", "````", "~~~", "```json", "x ```", "`", "x"]), max_size=12))
+def test_a_fence_ends_where_a_search_run_by_run_ends_it(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    runs = list(re.finditer(r"(?m)(?P<lead>^)?(?P<run>`+|~{3,})(?P<alone>$)?", text))
+    code = MarkdownCode(text)
+    for at, run in enumerate(runs):
+        mark = run["run"]
+        if len(mark) < 3:
+            continue
+        later = [each for each in runs[at + 1 :] if each["run"].startswith(mark)]
+        alone = [each for each in later if each["lead"] is not None and each["alone"] is not None]
+        region = code.region_at(run.start("run"))
+        assert region is not None
+        assert region.end == next((each.end() for each in [*alone, *later]), len(text))
+
+
 @pytest.mark.parametrize(
     ("text", "regions"),
     [
@@ -144,8 +169,20 @@ def test_a_place_that_begins_no_run_begins_no_region() -> None:
         ("```a\n" * 2_000, 1_000),
         (" ".join("`" * length for length in range(1, 100)) + "\n\n`a" * 2_001, 49),
         ("\n~~~~x" * 2_000 + " " * 20_000, 1_000),
+        ("```md\n```x\n" * 2_000, 2_000),
+        ("\n- " * 2_000 + "~~~", 1),
+        ("\n" + "- " * 20_000 + "~~~", 1),
     ],
-    ids=["one run", "two lengths", "openers", "longer and longer", "tildes"],
+    ids=[
+        "one run",
+        "two lengths",
+        "openers",
+        "longer and longer",
+        "tildes",
+        "fences in fences",
+        "items",
+        "nested items",
+    ],
 )
 def test_hostile_runs_are_read_in_linear_time(text: str, regions: int) -> None:
     assert len(regions_of(text)) == regions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
@@ -137,6 +138,63 @@ def test_the_secrets_of_a_row_are_its_environment_headers_and_address() -> None:
 def test_a_user_name_without_a_password_is_the_secret() -> None:
     assert secret_values(url="https://tok-9@h/") == ("tok-9",)
     assert secret_values() == ()
+
+
+_BASIC = base64.b64encode(b"u:hunter2:x").decode()
+
+
+@pytest.mark.parametrize(
+    ("env", "headers", "secret"),
+    [
+        ("postgres://u:hunter2@h/db", {}, "hunter2"),
+        ("postgres://u:hunter%402@h:5/db?sslmode=disable", {}, "hunter@2"),
+        ("postgres://u:hun,ter/2@h/db", {}, "hun,ter/2"),
+        ("http://u:hunter2@h1,http://u:hunter3@h2", {}, "hunter3"),
+        ("https://ghp_0123456789abcdef@h/x.git", {}, "ghp_0123456789abcdef"),
+        ("https://h/mcp?api_key=hunter2", {}, "hunter2"),
+        ("Server=h;User Id=u;Password=hunter2;", {}, "hunter2"),
+        ("DefaultEndpointsProtocol=https;AccountKey=aGk+Zg==;", {}, "aGk+Zg=="),
+        ("host=h user=u password='hunter 2'", {}, "hunter 2"),
+        ('{"type": "x", "private_key": "one\\ntwo"}', {}, "one\ntwo"),
+        ("Authorization: x, token: Bearer hunter2", {}, "hunter2"),
+        ("", {"Authorization": f"Basic {_BASIC}"}, "hunter2:x"),
+        ("", {"Authorization": f"basic {base64.b64encode(b'hunter2:').decode()}"}, "hunter2"),
+        ("", {"Cookie": 'session=hunter2; theme="dark-mode"'}, "hunter2"),
+        ("", {"Cookie": 'session=hunter2; theme="dark-mode"'}, "dark-mode"),
+        ("", {"Authorization": "Token token=hunter2"}, "hunter2"),
+        ("", {"Authorization": 'Token token="hunter2", realm="x"'}, "hunter2"),
+        ("", {"authorization": "AWS4-HMAC hunter2"}, "hunter2"),
+        ("", {"Proxy-Authorization": "Bearer  hunter2 "}, "hunter2"),
+    ],
+)
+def test_the_secret_in_a_longer_value_is_one_by_itself(
+    env: str, headers: dict[str, str], secret: str
+) -> None:
+    found = secret_values({"NAME": env}, headers=headers)
+    assert secret in found
+    assert Redactor(found).redact(f"it was [{secret}]") == "it was [***]"
+
+
+@pytest.mark.parametrize(
+    ("env", "headers"),
+    [
+        ("postgres://postgres@localhost:5432/main?sslmode=disable", {}),
+        ("--max-tokens=100000 --tokenizer=x --key", {}),
+        ("", {"Authorization": "Basic ?", "Cookie": "lang=en"}),
+        ("", {"Authorization": "Basic a", "X": "Basic dTpw"}),
+    ],
+)
+def test_the_words_of_a_longer_value_are_not_all_secret(env: str, headers: dict[str, str]) -> None:
+    shown = Redactor(secret_values({"NAME": env}, headers=headers)).redact(
+        "postgres main disable localhost 100000 tokenizer Basic lang en"
+    )
+    assert "***" not in shown
+
+
+@pytest.mark.parametrize("piece", ["a", "key", "key=", "a://", "a://u:", "'", 'key="', "\\", ","])
+def test_a_long_value_takes_linear_time(piece: str) -> None:
+    value = piece * (100_000 // len(piece))  # minutes when quadratic
+    assert value in secret_values({"NAME": value}, headers={"Cookie": value})
 
 
 @given(st.dictionaries(NAME, VALUE, max_size=3), st.dictionaries(NAME, VALUE, max_size=3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import pytest
 from hypothesis import given
@@ -47,6 +47,8 @@ def _reading(text: str, fences: tuple[Fence, ...], start_inside: bool) -> tuple[
     opens = {fence.open: fence.close for fence in fences}
     framing = {marker for fence in fences for marker in fence.framing}
     closes: set[str] = set(opens.values())
+    unopened = {fence.close for fence in fences if fence.closes_unopened}
+    unopened |= {marker for fence in fences for marker in fence.starts_answer}
     wanted = closes if start_inside and fences else None
     met = wanted is not None
     output = reasoning = ""
@@ -54,7 +56,7 @@ def _reading(text: str, fences: tuple[Fence, ...], start_inside: bool) -> tuple[
     while at < len(text):
         here = {
             marker
-            for marker in (wanted if wanted is not None else {*opens, *closes, *framing})
+            for marker in (wanted if wanted is not None else {*opens, *closes, *framing, *unopened})
             if text[at : at + len(marker)].lower() == marker.lower()
         }
         if not here:
@@ -70,7 +72,7 @@ def _reading(text: str, fences: tuple[Fence, ...], start_inside: bool) -> tuple[
             wanted = None
         elif marker in opens:
             wanted = {opens[marker]}
-        elif marker in closes and not met:
+        elif marker in unopened and not met:
             output, reasoning = "", output
         met = True
     return output, reasoning
@@ -134,8 +136,12 @@ def test_stripped_text_is_what_the_splitter_puts_out(text: str) -> None:
             "p",
         ),
         ("<|channel|>final<|message|>q<|end|>", "q", ""),
+        ("The capital is Paris.<|end|>", "The capital is Paris.", ""),
+        ("<|channel|>commentary<|message|>I look.<|end|><|start|>assistant", "I look.", ""),
+        ("p<|end|><|start|>assistant<|channel|>commentary<|message|>q<|end|>", "pq", ""),
         ("p<|end|><|start|>assistant<|channel|>final<|message|>q", "q", "p"),
         ("<THINK>p</Think>q", "q", "p"),
+        ("<think >p</think   >q", "q", "p"),
         ("İİ<think>p</think>q", "İİq", "p"),
         ("<thinking>p</thinking>q", "<thinking>p</thinking>q", ""),
     ],
@@ -147,9 +153,124 @@ def test_default_fences_split_a_text(text: str, output: str, reasoning: str) -> 
     assert (splitter.output, splitter.reasoning) == (output, reasoning)
 
 
-@pytest.mark.parametrize("tag", ["thinking", "reasoning", "think"])
-def test_side_tasks_also_strip_tags_that_an_answer_might_quote(tag: str) -> None:
-    assert strip_thinking(f" <{tag}>p</{tag}> q\n") == "  q\n"
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        *((f"<{tag}>", f"</{tag}>") for tag in ("thinking", "reasoning", "think", "seed:think")),
+        ("[THINK]", "[/THINK]"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ],
+)
+def test_side_tasks_also_strip_what_an_answer_might_quote(opening: str, closing: str) -> None:
+    assert strip_thinking(f" {opening}p{closing} q\n") == "  q\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name":"f","arguments":{"a":"keep <think>this</think> too"}}</tool_call>',
+        '<tool_call>{"name":"f","arguments":{"a":"ends with </think>\\n"}}</tool_call>',
+        '<tool_call>{"name":"f","arguments":{"a":"a \\"</think>\n</think>"}}</tool_call>',
+        '[TOOL_CALLS]f[ARGS]{"a":"</think> and <|end|>"}',
+        '{"name":"f","arguments":{"a":"</think>"}}',
+        "<|python_start|>[f(a=\"<think>\", b='<|return|>')]<|python_end|>",
+        "<function=f>\n<parameter=a>\n<think>x</think>\n</think>\n</parameter>\n</function>",
+        "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value></think>x</arg_value>\n</tool_call>",
+        "Search for `</think>` and cut there.",
+        "Wrap it: `<think>…</think>`, then the answer.",
+        "``a ` <think>`` opens it.",
+        "```python\nre.sub(r'<think>.*?</think>', '', s)\n```",
+        "- ~~~\n  </think>\n  ~~~\nDone.",
+        "```markdown\n```text\n<think>\n```\n</think>\n```",
+        "See ```\n<think>\nx\n</think>\n```",
+        "```\nthe reasoning\n</think>\nthe answer\n```\nThat is all.",
+        "```\n<think>\nthe reasoning\n</think>\nand the reply was cut",
+        "Wrap it in <think> and go on; the </think> tag ends it.",
+        'The tag "</think>" ends it, “<think>” opens it.',
+        "A turn ends with the token <|end|> or (<|return|>), says Phi.",
+    ],
+)
+def test_a_marker_that_the_answer_quotes_is_text(text: str) -> None:
+    for pieces in ([text], list(text)):
+        assert _pieces(pieces, DEFAULT_FENCES, False) == [Piece(kind="output", text=text)]
+    for pieces in (["<think>p</think>", text], list(f"<think>p</think>{text}")):
+        assert _pieces(pieces, DEFAULT_FENCES, False)[1:] == [Piece(kind="output", text=text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "reasoning"),
+    [
+        ("It is the ` key.\n</think>\nPress `", "\nPress `", "It is the ` key.\n"),
+        ("the ` key.</think>q", "q", "the ` key."),
+        ("the ``` marker.</think>q", "q", "the ``` marker."),
+        ("a ```json\n{\n</think>Press `x`.", "Press `x`.", "a ```json\n{\n"),
+        ('I try <tool_call>{"name": "f", no.</think>q', "q", 'I try <tool_call>{"name": "f", no.'),
+        ('<tool_call>{"name\n</think>q', "q", '<tool_call>{"name\n'),
+        ("<parameter=a>b\n</think>q", "q", "<parameter=a>b\n"),
+        ("I use <think> here.\n</think>q", "q", "I use <think> here.\n"),
+        ("It’s f('a'). </think> q", " q", "It’s f('a'). "),
+        ("`a` <think>b</think>", "`a` ", "b"),
+        ('{"a": "b"}\n<think>c', '{"a": "b"}\n', "c"),
+        ('{"a": [1,\n\n"<think>c', '{"a": [1,\n\n"', "c"),
+        ("<function=f><parameter=a>b</parameter></function><think>c", None, "c"),
+        ('"<think>c', '"', "c"),
+    ],
+)
+def test_a_marker_that_only_seems_quoted_counts(
+    text: str, output: str | None, reasoning: str
+) -> None:
+    if output is None:
+        output = text.removesuffix(f"<think>{reasoning}")
+    assert _split_up([text]) == _split_up(list(text)) == (output, reasoning)
+
+
+def test_what_may_be_quoted_is_held_until_that_is_told() -> None:
+    splitter = FenceSplitter()
+    assert splitter.push("Find `</think>") == [Piece(kind="output", text="Find `")]
+    assert splitter.push("`") == []
+    assert splitter.push(" and") == [Piece(kind="output", text="</think>` and")]
+    assert splitter.push(" `</think>") == [Piece(kind="output", text=" `")]
+    assert splitter.push("\n") == [Piece(kind="output", text="\n")]
+    assert splitter.reasoning == "Find `</think>` and `"
+
+
+_QUOTING = st.lists(
+    st.sampled_from(
+        [
+            *["<think>", "</think>", "</think >", "<|end|>", "<|return|>", "`", "``", "```", "~~~"],
+            *["\n", "\n\n", " ", "x", "- ", "> ", "md", '"', "'", "\\", '{"', "[{", "}", "]", "f("],
+            *["<parameter=a>", "</parameter>", "</function>", "<tool_call>", "</tool_call>"],
+            *["<arg_value>", "</arg_value>", "<|channel|>final<|message|>", "<|start|>assistant"],
+        ]
+    ),
+    max_size=14,
+).map("".join)
+
+
+def _split_up(deltas: list[str]) -> tuple[str, str]:
+    splitter = FenceSplitter()
+    for delta in deltas:
+        splitter.push(delta)
+    splitter.finish()
+    return splitter.output, splitter.reasoning
+
+
+@given(_QUOTING, st.lists(st.integers(0, 100), max_size=6))
+def test_cuts_never_matter_to_what_is_quoted(text: str, cuts: list[int]) -> None:
+    places = [0, *sorted(cuts), len(text)]
+    parts = [text[start:end] for start, end in pairwise(places)]
+    assert _split_up(parts) == _split_up(list(text)) == _split_up([text])
+
+
+@given(_QUOTING, st.booleans())
+def test_text_is_kept_whole_but_for_markers(text: str, start_inside: bool) -> None:
+    splitter = FenceSplitter(start_inside=start_inside)
+    pieces = [piece for char in text for piece in splitter.push(char)] + splitter.finish()
+    rest = iter(text)
+    assert all(char in rest for piece in pieces for char in piece.text)
+    assert "".join(piece.text for piece in pieces if piece.kind == "output").endswith(
+        splitter.output
+    )
 
 
 def test_the_longest_tail_that_could_begin_a_marker_is_held() -> None:
@@ -202,3 +323,26 @@ def test_without_fences_everything_passes_through() -> None:
 @pytest.mark.parametrize("marker", ["<think>", "</think>", "<think></think>x", "x<|return|>", "<"])
 def test_five_thousand_markers_are_split(marker: str) -> None:
     assert len(strip_thinking(marker * 5_000)) in (0, 5_000)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "`<think>`",
+        "` <think></think> ",
+        "`</think>\n",
+        "```\n</think>\n",
+        "```\n</think>\n```\n",
+        '{"a',
+        '{"</think>"}',
+        '{"\n</think>\n"}',
+        "<parameter=a>\n</think>\n",
+        "<parameter=a>\n</think></parameter>",
+        "x <think> ",
+        "x </think> ",
+        "".join("`" * length + "<think></think>x" for length in range(1, 200)),
+    ],
+)
+def test_hostile_quoting_takes_linear_time(piece: str) -> None:
+    text = piece * (60_000 // len(piece))  # minutes when quadratic
+    assert _split_up([text]) == _split_up(list(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -14,7 +15,10 @@ from host.text.tool_call_recovery import RecoveredCalls, recover_tool_calls
 from tests.text.written_calls import (
     ARGUMENTS,
     CALLS,
+    ENDED,
+    ENDED_REPLY,
     MARKED,
+    NAMED,
     NAMES,
     TAGGED_FENCE,
     UNMARKED,
@@ -23,8 +27,9 @@ from tests.text.written_calls import (
     can_render,
 )
 
-_MARKED_OR_TAGGED = {**MARKED, **TAGGED_FENCE}
-_EVERY_FORMAT = {**_MARKED_OR_TAGGED, **UNMARKED, **WHOLE_REPLY}
+_WHOLE_REPLY = {**WHOLE_REPLY, **ENDED_REPLY}
+_MARKED_OR_TAGGED = {**MARKED, **ENDED, **TAGGED_FENCE}
+_EVERY_FORMAT = {**_MARKED_OR_TAGGED, **NAMED, **UNMARKED, **_WHOLE_REPLY}
 _PROSE = st.sampled_from(
     [
         "",
@@ -66,19 +71,35 @@ def test_calls_in_a_marked_format_are_recovered_as_themselves_whatever_they_name
     assert found.content.split() == f"{thinking}{before} {after}".split()
 
 
-@given(_THINKING, st.sampled_from(sorted({**UNMARKED, **WHOLE_REPLY})), CALLS, _PROSE)
+@given(_THINKING, st.sampled_from(sorted({**UNMARKED, **_WHOLE_REPLY})), CALLS, _PROSE)
 def test_calls_in_an_unmarked_format_are_recovered_when_all_their_names_exist(
     thinking: str, rendering: str, calls: list[Call], before: str
 ) -> None:
     assume(can_render(rendering, calls))
     body = _EVERY_FORMAT[rendering](calls)
-    text = thinking + (body if rendering in WHOLE_REPLY else f"{before}\n{body}")
+    text = thinking + (body if rendering in _WHOLE_REPLY else f"{before}\n{body}")
     found = recover_tool_calls(text, names=NAMES)
     assert _calls(found) == calls
     assert found.content.split() == text.replace(body, "", 1).split()
     for missing in {name for name, _ in calls}:
         names = [name for name in NAMES if name != missing]
         assert recover_tool_calls(text, names=names) == RecoveredCalls(content=text)
+
+
+@given(_THINKING, _PROSE, st.sampled_from(sorted(NAMED)), CALLS, _PROSE)
+def test_calls_in_a_format_that_words_resemble_are_recovered_when_their_names_exist(
+    thinking: str, before: str, rendering: str, calls: list[Call], after: str
+) -> None:
+    assume(can_render(rendering, calls))
+    hermes = MARKED["hermes"]([("any", {})])
+    written = NAMED[rendering](calls)
+    text = f"{thinking}{before}\n\n{written}\n\n{hermes}\n{after}"
+    found = recover_tool_calls(text, names=NAMES)
+    assert _calls(found) == [*calls, ("any", {})]
+    assert found.content.split() == f"{thinking}{before} {after}".split()
+    unknown = recover_tool_calls(text)
+    assert _calls(unknown) == [("any", {})]
+    assert unknown.content.split() == text.replace(hermes, "").split()
 
 
 _QUOTABLE = CALLS.filter(lambda calls: "`" not in repr(calls))
@@ -99,6 +120,23 @@ _QUOTING = {
     "typographic quotes": "Write “{}” to call it.",
     "single quotes": "Don't write 'it's {}' to call it.",
     "guillemets": "Write «{}» to call it.",
+    "guillemets turned round": "Write »{}« to call it.",
+    "single guillemets": "Write ‹{}› to call it.",
+    "corner brackets": "書式は「{}」です。",
+    "white corner brackets": "書式は『{}』です。",
+    "swedish quotes": "Skriv ”{}” så.",
+    "german single quotes": "Man schreibt ‚so: {}‘ hin.",
+    "typographic single quotes": "I wrote ‘don’t {}’ there.",
+    "quotes over a line break": 'He wrote "first\nthen {}" to me.',
+    "typographic quotes over a line break": "He wrote “first\nthen {}” to me.",
+    "pre": "The format is <pre>{}</pre> here.",
+    "code": 'The format is <code class="x">{}</code> here.',
+    "comment": "Now <!-- like {} --> go on.",
+    "indented code": "The format is:\n\n    {}\n\nand so on.",
+    "second line of indented code": "The format is:\n\n\tfirst\n\t{}\nand so on.",
+    "tilde fence in a list": "1. ~~~\n   {}\n   ~~~\n",
+    "tilde fence in a nested list": "- 2) ~~~~json\n  {}\n  ~~~~\n",
+    "fence in a fence": "```markdown\n```json\n1\n```\n\n{}\n```\n",
     "block quote": "They wrote:\n> call {}\n",
     "fence": "The format is:\n```\n{}\n```\n",
     "tagged fence": "The format is:\n```xml\n{}\n```\n",
@@ -110,6 +148,11 @@ _QUOTING = {
     "analysis": "<|channel|>analysis<|message|>I could write {} now.<|end|>Done.",
     "thinking of Mistral's": "[THINK]I could write {} now.[/THINK]Done.",
     "thinking of Seed's": "<seed:think>I could write {} now.</seed:think>Done.",
+    "thought": "<thought>I could write {} now.</thought>Done.",
+    "thinking of OpenThinker's": "<|begin_of_thought|>I write {} now.<|end_of_thought|>Done.",
+    "thinking of Apertus's": "<|inner_prefix|>I could write {} now.<|inner_suffix|>Done.",
+    "thinking of Gemma's": "<|channel>thought\nI could write {} now.<channel|>Done.",
+    "spaced thinking": "<think >I could write {} now.</ think >Done.",
     "planning": "<|START_THINKING|>I could write {} now.<|END_THINKING|>Done.",
     "thinking of the template's": "I could write {} now.</think>Done.",
 }
@@ -118,10 +161,13 @@ _ENDING = {
     "unfinished fence": "The format is:\n```text\n{}\n",
     "unfinished thinking of Mistral's": "[THINK]I could write {} now.",
     "unfinished thinking": "Well. <think>I could write {} now.",
+    "unfinished thinking of Gemma's": "<|channel>thought\nI could write {} now.",
+    "unfinished element": "<function=put>\n<parameter=text>\nI could write\n{} now.",
+    "unfinished pairs": "<tool_call>put\n<arg_key>t</arg_key>\n<arg_value>\nI write {} now.",
 }
 
 
-_FENCES = {"fence", "tilde fence", "fence of a whole reply"}
+_FENCES = {name for name in _QUOTING if "fence" in name}
 
 
 def _quoting(way: str, quoted: str) -> str:
@@ -148,12 +194,14 @@ def _documents(
 
 
 @example('Log: {"text": "[TOOL_CALLS]ls[ARGS]{}, then <think>"} so far.')
-@given(_documents(MARKED, _QUOTING, _ENDING))
+@example('"[TOOL_CALLS]ls[ARGS]{}, then <think>\nor so" is what I wrote.')
+@example('‹<tool_call>{"name":"ls"} <tool_call>{"name":"ls"}› and no </tool_call>')
+@given(_documents({**MARKED, **ENDED}, _QUOTING, _ENDING))
 def test_a_document_that_quotes_a_marked_format_never_yields_a_call(text: str) -> None:
     assert recover_tool_calls(text, names=NAMES) == RecoveredCalls(content=text)
 
 
-@given(_documents({**UNMARKED, **WHOLE_REPLY}, set(_QUOTING) - _FENCES, _ENDING))
+@given(_documents({**NAMED, **UNMARKED, **_WHOLE_REPLY}, set(_QUOTING) - _FENCES, _ENDING))
 def test_a_document_that_quotes_an_unmarked_format_never_yields_a_call(text: str) -> None:
     assert recover_tool_calls(text, names=NAMES) == RecoveredCalls(content=text)
 
@@ -181,6 +229,57 @@ def test_whatever_is_cut_out_of_a_reply_nothing_raises_and_the_rest_is_kept(
         assert found.content is cut
     remaining = iter("".join(cut.split()))
     assert all(letter in remaining for letter in "".join(found.content.split()))
+
+
+_MARKUPS = sorted({name for name in MARKED if "markup" in name} - {"markup in quotes"})
+_CLOSING = re.compile(
+    r"</(?:\w+:|｜DSML｜)?(?:parameter|function|invoke|tool_call|function_calls|arg_value|arg_key)>"
+)
+_PLAIN_CALLS = st.lists(
+    st.tuples(
+        st.sampled_from(NAMES),
+        st.dictionaries(
+            st.sampled_from(["path", "text", "n"]),
+            st.sampled_from(["a.md", "two\n\nlines", "1.10", "</b>", 7, True, {"a": [1]}]),
+            max_size=3,
+        ),
+    ),
+    min_size=2,
+    max_size=4,
+)
+
+
+@given(st.sampled_from(_MARKUPS), _PLAIN_CALLS, st.data())
+def test_whatever_closing_tags_are_forgotten_no_call_says_what_it_did_not_and_the_last_survives(
+    rendering: str, calls: list[Call], drawn: st.DataObject
+) -> None:
+    *broken, last = (MARKED[rendering]([call]) for call in calls)
+    text = "\n".join(broken)
+    closing = list(_CLOSING.finditer(text))
+    forgotten = drawn.draw(st.sets(st.integers(0, len(closing) - 1)))
+    for index in sorted(forgotten, reverse=True):
+        text = text[: closing[index].start()] + text[closing[index].end() :]
+    found = _calls(recover_tool_calls(f"{text}\n{last}", names=NAMES))
+    assert found[-1:] == calls[-1:]
+    remaining = iter(calls)
+    assert all(call in remaining for call in found)
+
+
+@given(
+    st.sampled_from(_MARKUPS),
+    st.sampled_from(sorted(_EVERY_FORMAT)),
+    _PLAIN_CALLS | CALLS,
+)
+def test_calls_shown_in_an_argument_are_part_of_it(
+    rendering: str, inner: str, calls: list[Call]
+) -> None:
+    assume(can_render(inner, calls))
+    shown = f"Write:\n\n{_EVERY_FORMAT[inner](calls)}\n\nso."
+    call: Call = ("disk__write", {"path": "a.md", "text": shown})
+    found = _calls(recover_tool_calls(MARKED[rendering]([call]), names=NAMES))
+    assert found in ([call], [])
+    if "<" not in repr(calls):
+        assert found == [call]
 
 
 @given(ARGUMENTS, st.sets(st.integers(0, 9)), st.integers(1, 4))
@@ -358,15 +457,35 @@ _LS: list[Call] = [("ls", {})]
             '<tool_call>{"name":"pwd","a',
         ),
         ("[ls(), ls(d='", ("ls",), _LS, ", ls(d='"),
+        ('{"name":"ls","arguments":{}}<|im_end|>', ("ls",), _LS, ""),
+        ('{"name":"ls","arguments":{}}\n</s>\n', ("ls",), _LS, ""),
+        ("[ls()]<|eot_id|>", ("ls",), _LS, ""),
+        ('Ok.<tool_call>{"name":"ls"}</tool_call><|end|>', (), _LS, "Ok."),
+        ('```json\n{"name":"ls"}\n```<|im_end|>', ("ls",), _LS, ""),
+        (
+            "<tool_call>ls</tool_call><tool_call>pwd</tool_call>[TOOL_CALLS]a[ARGS]{}",
+            ("ls",),
+            [*_LS, ("a", {})],
+            "<tool_call>pwd</tool_call>",
+        ),
+        ("See:\n```tool_code\nls()\n```", ("ls",), _LS, "See:"),
+        (
+            "```tool_code\nls()\n```\n```tool_code\nls(d=1)\n```",
+            ("ls",),
+            [*_LS, ("ls", {"d": 1})],
+            "",
+        ),
+        ('The screen is 15" wide: <function=ls></function> not 13"', ("ls",), _LS, None),
+        ('```tool_call\n{"name":"ls","input":{"d":1}}\n```', (), [("ls", {"d": 1})], ""),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else "",
 )
 def test_a_call_is_taken_out_of_the_reply(
-    text: str, names: tuple[str, ...], calls: list[Call], content: str
+    text: str, names: tuple[str, ...], calls: list[Call], content: str | None
 ) -> None:
     found = recover_tool_calls(text, names=names)
     assert _calls(found) == calls
-    assert found.content == content
+    assert content is None or found.content == content
 
 
 @pytest.mark.parametrize(
@@ -420,6 +539,20 @@ def test_a_call_is_taken_out_of_the_reply(
         '<invoke name="pwd"></invoke>',
         "Put it between <tool_call>...</tool_call> or <tool_call>JSON</tool_call>.",
         "The tokens <|tool_call|>, [TOOL_CALLS] and <|python_tag|> open a call.",
+        '{"name":"ls","version":"1.0.0"}',
+        '```json\n{"name":"ls","version":"1.0.0"}\n```',
+        '{"name":"ls","d":"/etc"}',
+        '{"name":"ls","input":{"d":"/"}}',
+        '[{"name":"ls"},{"name":"ls","d":1}]',
+        '<tool_call>{"name":"ls","d":"/etc"}</tool_call>',
+        '{"name":"ls"}<|im_end|> is what I call.',
+        "<tool_call>pwd</tool_call>",
+        'functools[{"name":"pwd"}]',
+        ">>>pwd\n{}",
+        "```tool_code\nprint(ls())\n```",
+        "```tool_code\nls()\nx = 1\n```",
+        "```tool_code\nls()\npwd()\n```",
+        "<function=ls><parameter=a>\n1\n",
     ],
     ids=lambda text: text[:40],
 )
@@ -518,6 +651,24 @@ def test_without_names_nothing_unmarked_is_a_call() -> None:
         "'a ",
         "[",
         '{"a":',
+        "```{}\n``` x\n",
+        "- ~~~\n",
+        "<function=a>\n<parameter=b>\n",
+        "<tool_call><function=a><parameter=b>x</tool_call>",
+        "<tool_call>a<arg_key>b</arg_key><arg_value>\n",
+        "<|tool_call>call:a{",
+        '<|tool_call>call:a{b:<|"|>',
+        "functools[{",
+        ">>>a\n{",
+        "<function_calls>f(a=",
+        "<｜tool▁calls▁begin｜>function<｜tool▁sep｜>a{",
+        "<pre>",
+        "<!--",
+        "<|channel>thought",
+        "’",
+        "‘a’b",
+        "\n\n    a",
+        "\n ",
     ],
 )
 def test_hostile_repetition_yields_no_call_in_linear_time(atom: str) -> None:

@@ -47,6 +47,14 @@ _TRICKY_TEXTS = st.lists(
             "</invoke>",
             "<arg_key>",
             "<thinking>",
+            "<pre>",
+            "<!--",
+            "<|im_end|>",
+            "</s>",
+            "function<｜tool▁sep｜>",
+            "<|tool_call>call:ls{",
+            "<tool_call|>",
+            "functools[",
             "Action: ",
             "ls(",
             ")",
@@ -131,6 +139,18 @@ def _mistral_named(calls: Sequence[Call]) -> str:
     return "".join(f"[TOOL_CALLS]{name}[ARGS]{compact_json(args)}" for name, args in calls)
 
 
+def _mistral_spaced(calls: Sequence[Call]) -> str:
+    return " ".join(f"[TOOL_CALLS] {name} [ARGS] {compact_json(args)}" for name, args in calls)
+
+
+def _mistral_one_marker(calls: Sequence[Call]) -> str:
+    return f"[TOOL_CALLS]{''.join(f'{name}[ARGS]{compact_json(args)}' for name, args in calls)}"
+
+
+def _mistral_space_before_object(calls: Sequence[Call]) -> str:
+    return "".join(f"[TOOL_CALLS]{name} {compact_json(args)}" for name, args in calls)
+
+
 def _llama(calls: Sequence[Call]) -> str:
     return f"<|python_tag|>{'; '.join(_record(call, 'parameters') for call in calls)}<|eom_id|>"
 
@@ -180,6 +200,23 @@ def _deepseek_v3(calls: Sequence[Call]) -> str:
     return f"<｜tool▁calls▁begin｜>{written}<｜tool▁calls▁end｜>"
 
 
+def _deepseek_r1(calls: Sequence[Call]) -> str:
+    written = "\n".join(
+        f"function<｜tool▁sep｜>{name}\n```json\n{compact_json(args)}\n```<｜tool▁call▁end｜>"
+        for name, args in calls
+    )
+    return f"<｜tool▁calls▁begin｜>{written}<｜tool▁calls▁end｜>"
+
+
+def _deepseek_escaped(calls: Sequence[Call]) -> str:
+    written = "".join(
+        f"<｜tool\\_call\\_begin｜>function<｜tool\\_sep｜>{name}\n```json\n{compact_json(args)}\n```"
+        "<｜tool\\_call\\_end｜>"
+        for name, args in calls
+    )
+    return f"<｜tool\\_calls\\_begin｜>{written}<｜tool\\_calls\\_end｜>"
+
+
 def _deepseek_v31(calls: Sequence[Call]) -> str:
     written = "".join(
         f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{compact_json(args)}<｜tool▁call▁end｜>"
@@ -212,6 +249,14 @@ def _kimi(calls: Sequence[Call]) -> str:
         for index, (name, args) in enumerate(calls)
     )
     return f"<|tool_calls_section_begin|>{written}<|tool_calls_section_end|>"
+
+
+def _kimi_empty(calls: Sequence[Call]) -> str:
+    return _kimi(calls).replace("{}<|tool_call_end|>", "<|tool_call_end|>")
+
+
+def _deepseek_empty(calls: Sequence[Call]) -> str:
+    return _deepseek_v31(calls).replace("{}<｜tool▁call▁end｜>", "<｜tool▁call▁end｜>")
 
 
 def _harmony(calls: Sequence[Call]) -> str:
@@ -268,6 +313,67 @@ def _glm(calls: Sequence[Call]) -> str:
     return "\n".join(f"<tool_call>{name}\n{pairs(args)}</tool_call>" for name, args in calls)
 
 
+def _gemma_value(value: Any) -> str:
+    if isinstance(value, str):
+        return f'<|"|>{value}<|"|>'
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{key}:{_gemma_value(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_gemma_value, value))}]"
+    return compact_json(value)
+
+
+def _gemma_4(calls: Sequence[Call]) -> str:
+    return "".join(
+        f"<|tool_call>call:{name}{_gemma_value(args)}<tool_call|>" for name, args in calls
+    )
+
+
+def _function_gemma(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<start_function_call>call:{name}{_gemma_value(args)}<end_function_call>".replace(
+            '<|"|>', "<escape>"
+        )
+        for name, args in calls
+    )
+
+
+def _gemma_3(calls: Sequence[Call]) -> str:
+    return f"```tool_code\n{_python_lines(calls)}\n```"
+
+
+def _olmo(calls: Sequence[Call]) -> str:
+    return f"<function_calls>\n{_python_lines(calls)}\n</function_calls>"
+
+
+def _functools(calls: Sequence[Call]) -> str:
+    return f"functools[{', '.join(_record(call) for call in calls)}]"
+
+
+def _functionary(calls: Sequence[Call]) -> str:
+    return "\n".join(f">>>{name}\n{compact_json(args)}" for name, args in calls)
+
+
+def _names_alone(calls: Sequence[Call]) -> str:
+    return "".join(f"<tool_call>{name}</tool_call>" for name, _ in calls)
+
+
+def _markup_in_quotes(calls: Sequence[Call]) -> str:
+    return re.sub(r"<(function|parameter)=([^<>\n]+)>", r'<\1="\2">', _markup(calls))
+
+
+def _ended(calls: Sequence[Call]) -> str:
+    return f"{_hermes(calls)}<|im_end|>\n"
+
+
+def _deepseek_ended(calls: Sequence[Call]) -> str:
+    return f"{_deepseek_v31(calls)}\n<｜end▁of▁sentence｜>"
+
+
+def _bare_ended(calls: Sequence[Call]) -> str:
+    return f"{_bare(calls)}<|eot_id|>"
+
+
 def _invoke(call: Call) -> str:
     parameters = "".join(
         f'<parameter name="{key}">\n{_parameter(value)}\n</parameter>\n'
@@ -316,13 +422,25 @@ def _markup_alone(calls: Sequence[Call]) -> str:
     return "\n".join(_function(call) for call in calls)
 
 
-_DRAFT = re.compile(r"</think>.*<(tool_call>|function=|invoke name=)", re.DOTALL)
+_DRAFT = re.compile(r"</think>.*<(tool_call|function=|invoke name=)", re.DOTALL)
+_NEXT_CALL = re.compile(
+    r"</(tool_call|function|invoke)>(\s*</\w+>)?[ \r]*\n\s*<(tool_call|function|invoke)"
+)
+_EMPTY_ONLY = ("names alone",)
 
 
 def can_render(rendering: str, calls: Sequence[Call]) -> bool:
-    """Whether the format can hold these arguments: in markup, no draft that seems to go on."""
-    texts = (compact_json(args) for _, args in calls)
-    return "markup" not in rendering or not any(map(_DRAFT.search, texts))
+    """Whether the format can hold these calls.
+
+    In markup there is no draft that seems to go on, and no end of a call with another behind it.
+    """
+    if rendering in _EMPTY_ONLY and any(args for _, args in calls):
+        return False
+    texts = [json.dumps(args, ensure_ascii=False).replace("\\n", "\n") for _, args in calls]
+    if rendering == "markup in quotes" and any("<function=" in text for text in texts):
+        return False
+    found = (pattern.search(text) for pattern in (_DRAFT, _NEXT_CALL) for text in texts)
+    return "markup" not in rendering or not any(found)
 
 
 Rendering: TypeAlias = Callable[[Sequence[Call]], str]
@@ -336,6 +454,9 @@ MARKED: dict[str, Rendering] = {
     "mistral list": _mistral_list,
     "mistral named": _mistral_named,
     "mistral without args": _mistral_without_args,
+    "mistral spaced": _mistral_spaced,
+    "mistral, one marker": _mistral_one_marker,
+    "mistral, space before the object": _mistral_space_before_object,
     "llama": _llama,
     "llama method": _llama_method,
     "llama 4": _llama4,
@@ -343,9 +464,13 @@ MARKED: dict[str, Rendering] = {
     "tool calls": _tool_calls,
     "nemotron": _nemotron,
     "deepseek v3": _deepseek_v3,
+    "deepseek r1": _deepseek_r1,
+    "deepseek, escaped": _deepseek_escaped,
     "deepseek v3.1": _deepseek_v31,
+    "deepseek, empty": _deepseek_empty,
     "deepseek v3.2 markup": _deepseek_v32,
     "kimi": _kimi,
+    "kimi, empty": _kimi_empty,
     "harmony": _harmony,
     "harmony, role": _harmony_role,
     "harmony without start": _harmony_without_start,
@@ -355,6 +480,19 @@ MARKED: dict[str, Rendering] = {
     "glm markup": _glm,
     "function calls markup": _function_calls,
     "minimax markup": _minimax,
+    "markup in quotes": _markup_in_quotes,
+    "gemma 4": _gemma_4,
+    "functiongemma": _function_gemma,
+    "olmo": _olmo,
+}
+ENDED: dict[str, Rendering] = {"hermes, ended": _ended, "deepseek, ended": _deepseek_ended}
+"""Marked, and behind them what a template writes at the end of a message."""
+
+NAMED: dict[str, Rendering] = {
+    "names alone": _names_alone,
+    "functools": _functools,
+    "functionary": _functionary,
+    "gemma 3": _gemma_3,
 }
 LAST_TO_CUT = {
     "qwen markup": "</function>",
@@ -365,6 +503,10 @@ LAST_TO_CUT = {
     "llama method": ")",
     "llama 4": ")",
     "lfm2": ")",
+    "olmo": ")",
+    "markup in quotes": "</function>",
+    "deepseek, empty": "<｜tool▁sep｜>",
+    "kimi, empty": "<|tool_call_argument_begin|>",
 }
 """What a call must not be read without; "}" for the rest."""
 TAGGED_FENCE: dict[str, Rendering] = {"tagged fence": _tagged_fence}
@@ -374,6 +516,7 @@ WHOLE_REPLY: dict[str, Rendering] = {
     "python list": _python_list,
     "python lines": _python_lines,
 }
+ENDED_REPLY: dict[str, Rendering] = {"bare, ended": _bare_ended}
 UNMARKED: dict[str, Rendering] = {
     "json fence": _json_fence,
     "untagged fence": _untagged_fence,

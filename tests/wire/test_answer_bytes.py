@@ -62,6 +62,29 @@ def test_no_answer_grows_without_bound(begin: bytes) -> None:
         decoder.feed(b"x" * 60)
 
 
+@pytest.mark.parametrize(
+    ("received", "expected"),
+    [
+        (b"", False),
+        (b" \r\n", False),
+        (b": ping\n\n", False),
+        (b": pi", False),
+        (b"data: a\n\n", False),
+        (b"da", True),
+        (b"data: a\n", True),
+        (b"{", True),
+        (b"{}", True),
+    ],
+)
+def test_a_payload_is_begun_with_its_first_byte_and_a_comment_is_none(
+    received: bytes, expected: bool
+) -> None:
+    decoder = AnswerDecoder()
+    for at in range(len(received)):
+        decoder.feed(received[at : at + 1])
+    assert decoder.is_in_payload is expected
+
+
 def test_nothing_is_no_payload() -> None:
     assert _fed(b"", []) == _fed(b" \r\n", [1]) == _fed(b"\xef\xbb\xbf", [1]) == []
 

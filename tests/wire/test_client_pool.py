@@ -131,6 +131,10 @@ async def test_nothing_of_the_environment_reaches_an_endpoint(
         "localhost:8080/v1",
         "ftp://me:pass-word@a/v1",
         "http:///v1",
+        "http://me:pass-word/x@a.test:80/v1",
+        "http://me:pass-word?x@a.test/v1",
+        "http://me:pass-word\x01@a.test/v1",
+        "http://a.test:80\x00/v1?key=pass-word",
     ],
 )
 async def test_a_base_url_that_is_none_is_a_mistake_of_the_user_and_keeps_its_secret(
@@ -140,6 +144,21 @@ async def test_a_base_url_that_is_none_is_a_mistake_of_the_user_and_keeps_its_se
         with pytest.raises(ConfigError, match="http://localhost") as caught:
             pool.client(EndpointSettings(base_url=base_url))
     assert "pass-word" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+async def test_a_query_of_the_base_url_goes_with_every_path() -> None:
+    endpoint = FakeEndpoint(routes={"/v1/models": [as_json({"data": []})] * 2})
+    settings = EndpointSettings(base_url="http://a.test/v1?api-version=2024-10-21&x=a%26b#top")
+    async with ClientPool(open_http=endpoint.http) as pool:
+        client = pool.client(settings)
+        await client.get("/models", cast_to=httpx2.Response)
+        await client.get("http://a.test/v1/models?model=m", cast_to=httpx2.Response)
+        assert str(client.base_url) == "http://a.test/v1/"
+    own = {"api-version": "2024-10-21", "x": "a&b"}
+    sent = [dict(request.url.params) for request in endpoint.requests]
+    assert sent == [own, {**own, "model": "m"}]
+    assert [request.url.path for request in endpoint.requests] == ["/v1/models"] * 2
 
 
 async def test_spaces_around_a_base_url_do_no_harm() -> None:

@@ -10,7 +10,8 @@ import pytest
 from host.errors import EndpointUnavailable
 from host.wire.clients import Endpoints
 from host.wire.settings import NO_KEY, EndpointSettings
-from tests.fakes.endpoint import FakeEndpoint, as_json, lost
+from host.wire.side_tasks import ask
+from tests.fakes.endpoint import FakeEndpoint, as_json, lost, whole
 
 HERE = EndpointSettings(base_url="http://here.test/v1", api_key="sk-secret-here")
 THERE = EndpointSettings(base_url="http://there.test/v1")
@@ -31,6 +32,22 @@ async def test_models_are_listed_by_id_and_serve_as_listing_afterwards() -> None
         assert [(model.id, model.context_length) for model in models] == [("A", 0), ("b", 4096)]
         assert await endpoints.context_limit(HERE, "b") == 4096
     assert endpoint.asked("/v1/models") == 1
+
+
+async def test_a_query_of_the_base_url_is_part_of_every_request_and_of_no_path() -> None:
+    props = as_json({"default_generation_settings": {"n_ctx": 2048}})
+    endpoint = FakeEndpoint(
+        whole("x"), routes={"/openai/v1/models": [LISTING], "/openai/props": [props]}
+    )
+    settings = EndpointSettings(base_url="http://here.test/openai/v1?api-version=2024-10-21")
+    async with _endpoints(endpoint) as endpoints:
+        assert await endpoints.context_limit(settings, "A") == 2048
+        assert await ask(endpoints, settings, "A", "be brief", "why?") == "x"
+    assert endpoint.paths == [
+        "/openai/v1/models?api-version=2024-10-21",
+        "/openai/props?model=A&api-version=2024-10-21",
+        "/openai/v1/chat/completions?api-version=2024-10-21",
+    ]
 
 
 async def test_a_listing_that_fails_is_reported_to_who_asked_for_it() -> None:

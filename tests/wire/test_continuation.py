@@ -20,6 +20,7 @@ from tests.fakes.endpoint import (
     Reply,
     answer,
     delta,
+    error_event,
     finish,
     lost,
     refused,
@@ -48,6 +49,7 @@ class _Going:
         self.notices: list[str] = []
         self.heard: list[str] = []
         self.built: list[dict[str, Any]] = []
+        self.more: dict[str, Any] = {}
 
     async def on(self, turn: Turn = CUT, **options: Any) -> Turn:
         options = {"model": "m", "jitter": lambda: 1.0, **options}
@@ -63,7 +65,8 @@ class _Going:
             )
 
     def _request(self, *_: object) -> dict[str, Any]:
-        self.built.append({"model": "m", "messages": [QUESTION], "stream": True, "top_k": 3})
+        asked = {"model": "m", "messages": [QUESTION], "stream": True, "top_k": 3}
+        self.built.append({**asked, **self.more})
         return self.built[-1]
 
     @property
@@ -129,6 +132,36 @@ async def test_thinking_before_going_on_is_reasoning() -> None:
     going = _Going(streamed(delta(reasoning_content="hm"), text("on"), finish(), DONE))
     turn = await going.on(Turn(content=OPENING, finish_reason="length", reasoning="so "))
     assert (turn.content, turn.reasoning) == (OPENING + "on", "so hm")
+
+
+UNREADABLE = "The model produced output that does not match the expected peg-native format"
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+
+
+@pytest.mark.parametrize("repeated", ["", OPENING + "in torrents "])
+async def test_a_continuation_that_becomes_unreadable_is_gone_on_with_in_one_message(
+    repeated: str,
+) -> None:
+    going = _Going(
+        streamed(text("in torrents "), error_event(UNREADABLE, code=500)),
+        answer(repeated + "and so on."),
+    )
+    going.more = {"tools": TOOLS}
+    turn = await going.on()
+    assert turn.content == OPENING + "in torrents and so on."
+    assert "".join(going.heard) == "in torrents and so on."
+    begun = {"role": "assistant", "content": OPENING + "in torrents "}
+    assert going.endpoint.bodies[1]["messages"] == [QUESTION, begun]
+
+
+async def test_an_unreadable_continuation_that_then_begins_anew_is_thrown_away() -> None:
+    going = _Going(
+        streamed(text("in torrents "), error_event(UNREADABLE, code=500)),
+        answer(OPENING + "quite otherwise"),
+    )
+    going.more = {"tools": TOOLS}
+    assert await going.on() is CUT
+    assert "".join(going.heard) == "in torrents "
 
 
 # --- what is no continuation --------------------------------------------------------------------

@@ -29,6 +29,7 @@ from tests.fakes.endpoint import (
     Break,
     FakeEndpoint,
     Mute,
+    Pause,
     Piece,
     Reply,
     Then,
@@ -338,6 +339,17 @@ async def test_the_rest_of_an_answer_that_became_unreadable_follows_what_was_hea
     assert going_on["messages"][-1] == {"role": "assistant", "content": "int main() "}
     assert going_on["tool_choice"] == "none"
     assert len(run.notices) == 1
+
+
+async def test_the_first_token_of_an_answer_gone_on_with_is_the_one_first_heard() -> None:
+    run = _Run(
+        lost(),
+        _unreadable(Pause(2), text("int main() "), Pause(5)),
+        streamed(Pause(20), text("{ return 0; }"), finish(), DONE),
+    )
+    turn = await run.turn(_with_tools(), max_retries=1)
+    assert turn.usage.first_token_seconds == pytest.approx(2, abs=0.3)
+    assert turn.usage.wall_seconds == pytest.approx(27.5, abs=1)
 
 
 async def test_what_follows_an_unreadable_answer_is_no_thinking_although_the_answer_began_so() -> (

@@ -30,7 +30,6 @@ from host.wire.failure import (
     failure_of,
     redactor_of,
     retry_after_seconds,
-    said_in,
     words_of,
 )
 from host.wire.retry import is_model_loading, is_transient_status
@@ -72,55 +71,6 @@ def test_a_status_decides_between_no_and_not_now_and_keeps_the_words(
     assert words_of(failure) == message.replace(KEY, "***")
 
 
-def _nested(message: str) -> st.SearchStrategy[Any]:
-    """Error bodies that say ``message`` in the ways of all servers we know."""
-    plain: st.SearchStrategy[Any] = st.sampled_from([message, {"message": message}])
-    return st.recursive(
-        plain,
-        lambda inner: st.one_of(
-            inner.map(lambda value: {"error": value}),
-            inner.map(lambda value: {"error": value, "status": 400, "message": ""}),
-            inner.map(lambda value: {"detail": value}),
-            inner.map(lambda value: [value]),
-        ),
-        max_leaves=4,
-    )
-
-
-@given(_nested("the inner words"))
-def test_the_inner_message_is_found_wherever_servers_put_it(body: Any) -> None:
-    assert said_in(body) == "the inner words"
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        (None, ""),
-        ("  plain \n", "plain"),
-        ("<html><head>\n<TITLE> 502 Bad Gateway </title></head>…", "502 Bad Gateway"),
-        ({"detail": [{"loc": ["body"], "msg": "field required"}]}, "field required"),
-        (
-            {"message": {"detail": [{"loc": ["body", "a", 0], "msg": "no"}, {"msg": "nor"}, 3]}},
-            "a.0: no; nor",
-        ),
-        ({"message": "Provider error", "metadata": {"raw": '{"x":1}'}}, 'Provider error: {"x":1}'),
-        ({"message": "Provider error", "metadata": {}}, "Provider error"),
-        ({"code": 7}, '{"code":7}'),
-        ({"error": {"message": "", "code": None}}, ""),
-        ({"error": {"message": "", "code": 400}}, '{"code":400}'),
-        ([], "[]"),
-        ({"x": float("nan")}, "{'x': nan}"),
-        (
-            json.loads("[" * 500 + '"deep"' + "]" * 500),
-            "[" * 492 + "'deep'" + "]" * 492,
-        ),
-        (3, "3"),
-    ],
-)
-def test_odd_bodies_say_what_they_can(body: object, words: str) -> None:
-    assert said_in(body) == words
-
-
 def test_a_long_body_is_cut() -> None:
     failure = _failure(_status_error(400, "x" * 50_000))
     assert isinstance(failure, EndpointRefused)
@@ -140,6 +90,28 @@ def test_a_rate_limit_that_speaks_of_tokens_is_no_overflow() -> None:
     assert isinstance(
         _failure(_status_error(429, {"error": {"message": said}})), EndpointUnavailable
     )
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 429])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This request exceeds the available token budget",
+        "prompt exceeds the available token credits",
+        "Your plan does not include a context window above 200k",
+        "maximum context length is 8192 tokens (context_length_exceeded)",
+    ],
+)
+def test_key_money_and_rate_are_no_matter_of_size_unless_the_code_says_so(
+    said: str, status: int
+) -> None:
+    kind = EndpointUnavailable if status == 429 else EndpointRefused
+    assert isinstance(_failure(_status_error(status, {"error": {"message": said}})), kind)
+    inside = failure_in_stream({"error": {"message": said, "code": status}}, Redactor())
+    assert isinstance(inside, kind)
+    body = {"error": {"message": said, "code": "context_length_exceeded", "status": status}}
+    assert isinstance(_failure(_status_error(status, body)), ContextOverflow)
+    assert isinstance(failure_in_stream(body, Redactor()), ContextOverflow)
 
 
 def test_a_loading_model_is_recognised_by_its_type_alone() -> None:

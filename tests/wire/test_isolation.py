@@ -16,6 +16,7 @@ from host.records import ToolDefinition, Turn
 from host.wire.capabilities import Capabilities, ModelCapabilities
 from host.wire.culprit_search import MAX_PROBES
 from host.wire.endpoint import run_turn
+from host.wire.isolation import MAX_REPEATED
 from host.wire.request_body import build_body
 from host.wire.settings import ModelParams
 from host.wire.snapshot import capabilities_json, merge_capabilities, read_capabilities
@@ -107,12 +108,12 @@ class Run:
 
     async def turn(self, offered: list[ToolDefinition], **options: Any) -> Turn:
         asked = ModelParams(model="m", max_tokens=500, extra_body=options.pop("extra_body", {}))
+        more = options.pop("more", {})
 
         def build(known: Capabilities, model: ModelCapabilities | None) -> Body:
             body = build_body(asked, known, model, [{"role": "user", "content": QUESTION}], offered)
-            return {**body, **options.get("more", {})}
+            return {**body, **more}
 
-        options.pop("more", None)
         async with self.endpoint.client() as client:
             return await run_turn(
                 client,
@@ -138,12 +139,13 @@ async def test_one_bad_schema_of_many_is_found_and_told_in_words_with_one_notice
     assert bare["parameters"] == {"type": "object", "properties": {}}
     assert "x-bad" in bare["description"]
     assert len(run.endpoint.asked_in_full) == 3  # as it is, relaxed, isolated
-    assert len(run.endpoint.probes) <= 8
+    assert len(run.endpoint.probes) <= 9
 
 
 async def test_probes_hold_no_conversation_and_ask_for_one_token() -> None:
     run = Run(bad_schema)
     await run.turn(tools(9, 2), more={"tool_choice": "required"}, extra_body={"provider": "a"})
+    assert run.endpoint.asked_in_full[-1]["tool_choice"] == "required"
     for probe in run.endpoint.probes:
         assert QUESTION not in str(probe)
         assert (probe["max_tokens"], probe["provider"], probe["stream"]) == (1, "a", True)
@@ -203,6 +205,93 @@ async def test_too_many_tools_are_cut_to_what_is_taken_and_shorter_lists_stay_wh
         await run.turn(some)
         assert names(run.endpoint.bodies[-1]) == names({"tools": some[:128]})
     assert run.endpoint.sends == sends + 2
+
+
+async def test_a_bad_schema_among_too_many_tools_costs_the_others_nothing() -> None:
+    def rule(body: Body) -> Verdict:
+        is_long = len(names(body)) > 128
+        return refused(400, "Invalid 'tools': array too long.") if is_long else bad_schema(body)
+
+    run = Run(rule)
+    run.capabilities.strict_schemas = False
+    offered = tools(200, 5)
+    assert (await run.turn(offered)).content == "Hello"
+    last = run.endpoint.bodies[-1]["tools"]
+    assert names({"tools": last}) == names({"tools": offered[:128]})
+    assert [at for at, one in enumerate(last) if one != offered[at]] == [5]
+    assert (run.known.max_tools, list(run.known.refused_tools.values())) == (128, ["bare"])
+    assert len(run.endpoint.probes) <= MAX_PROBES + 2
+    await run.turn(offered[130:133])
+    assert run.endpoint.bodies[-1]["tools"] == offered[130:133]
+
+
+async def test_tools_that_are_too_much_together_are_cut_in_this_list_alone() -> None:
+    def rule(body: Body) -> Verdict:
+        said = str([one["function"]["parameters"] for one in body.get("tools", [])])
+        return refused(400, "Bad Request") if len(said) > 1800 else None
+
+    run = Run(rule)
+    offered = tools(30)
+    await run.turn(offered)
+    sent = run.endpoint.bodies[-1]["tools"]
+    assert names({"tools": sent}) == names({"tools": offered})
+    assert 0 < sum(one != whole for one, whole in zip(sent, offered, strict=True)) < 30
+    sends = run.endpoint.sends
+    await run.turn(offered)
+    assert (run.endpoint.sends, run.endpoint.bodies[-1]["tools"]) == (sends + 1, sent)
+    await run.turn(offered[-5:])
+    assert run.endpoint.bodies[-1]["tools"] == offered[-5:]
+    assert capabilities_json({"e": run.capabilities}, saved_at=NOW)["endpoints"] == {}
+
+
+async def test_a_schema_that_is_refused_only_where_a_call_is_required_is_found() -> None:
+    def rule(body: Body) -> Verdict:
+        return bad_schema(body) if body.get("tool_choice") == "required" else None
+
+    run = Run(rule)
+    run.capabilities.strict_schemas = False
+    turn = await run.turn(tools(9, 4), more={"tool_choice": "required"})
+    assert turn.content == "Hello"
+    assert "srv__tool_4" in run.notices[-1]
+    assert list(run.known.refused_tools.values()) == ["bare"]
+    assert all("tool_choice" not in one for one in run.endpoint.probes if "tools" not in one)
+
+
+@pytest.mark.parametrize(
+    ("words", "probes"),
+    [("Bad Request", 6), ("Thinking mode does not support this tool_choice", 1)],
+)
+async def test_a_choice_that_is_refused_with_any_tool_is_no_fault_of_the_tools(
+    words: str, probes: int
+) -> None:
+    run = Run(lambda body: refused(400, words) if "tool_choice" in body else None)
+    run.capabilities.strict_schemas = False
+    with pytest.raises(EndpointRefused, match=words):
+        await run.turn(tools(9), more={"tool_choice": "required"})
+    assert len(run.endpoint.probes) == probes
+    assert (run.notices, run.known) == ([], ModelCapabilities())
+
+
+async def test_a_property_with_the_name_of_a_ceiling_does_not_mislead() -> None:
+    words = "Invalid schema for function: In context=('properties', 'max_tokens'), no 'type'"
+    run = Run(lambda body: refused(400, words) if bad_schema(body) else None)
+    run.capabilities.strict_schemas = False
+    assert (await run.turn(tools(9, 4))).content == "Hello"
+    assert "srv__tool_4" in run.notices[-1]
+
+
+async def test_a_probe_that_one_token_is_too_few_for_asks_for_as_many_as_the_request() -> None:
+    def rule(body: Body) -> Verdict:
+        is_short = body["max_tokens"] <= body["thinking"]["budget_tokens"]
+        words = "`max_tokens` must be greater than `thinking.budget_tokens`."
+        return refused(400, words) if is_short else bad_schema(body)
+
+    run = Run(rule)
+    run.capabilities.strict_schemas = False
+    thinking = {"thinking": {"type": "enabled", "budget_tokens": 400}}
+    assert (await run.turn(tools(9, 4), extra_body=thinking)).content == "Hello"
+    assert [probe["max_tokens"] for probe in run.endpoint.probes[:3]] == [1, 500, 500]
+    assert "srv__tool_4" in run.notices[-1]
 
 
 async def test_a_refusal_that_says_nothing_at_all_is_looked_into() -> None:
@@ -326,18 +415,66 @@ async def test_a_refusal_about_something_else_is_raised_as_it_was(
 
 
 @pytest.mark.parametrize(
-    "failure",
-    [lost(), refused(429, "slow down"), refused(401, "Invalid API Key"), refused(503, "down")],
+    ("failure", "probes"),
+    [
+        (lost(), 2),
+        (refused(429, "slow down"), 2),
+        (refused(401, "Invalid API Key"), 1),
+        (refused(503, "down"), 2),
+    ],
 )
 async def test_a_probe_that_fails_otherwise_ends_the_search_with_the_first_refusal(
-    failure: Reply,
+    failure: Reply, probes: int
 ) -> None:
     run = Run(lambda body: failure if is_probe(body) else refused(400, GRAMMAR))
     run.capabilities.strict_schemas = False
     with pytest.raises(EndpointRefused, match="failed to parse grammar"):
         await run.turn(tools(5), max_retries=2)
-    assert len(run.endpoint.probes) == 1
+    assert len(run.endpoint.probes) == probes
     assert run.known.isolating is None
+
+
+@pytest.mark.parametrize("failing", [{1}, {4}, {2, 5, 7}])
+async def test_a_probe_that_fails_for_the_moment_is_sent_once_more(failing: set[int]) -> None:
+    run = Run(bad_schema)
+
+    def rule(body: Body) -> Verdict:
+        is_down = is_probe(body) and len(run.endpoint.probes) in failing
+        return refused(503, "overloaded") if is_down else bad_schema(body)
+
+    run.endpoint.rule = rule
+    run.capabilities.strict_schemas = False
+    assert (await run.turn(tools(9, 4))).content == "Hello"
+    assert "srv__tool_4" in run.notices[-1]
+
+
+async def test_probes_are_not_sent_again_for_ever() -> None:
+    run = Run(bad_schema)
+
+    def rule(body: Body) -> Verdict:
+        is_down = is_probe(body) and len(run.endpoint.probes) % 2 == 1
+        return refused(503, "overloaded") if is_down else bad_schema(body)
+
+    run.endpoint.rule = rule
+    run.capabilities.strict_schemas = False
+    with pytest.raises(EndpointRefused):
+        await run.turn(tools(9, 4))
+    assert len(run.endpoint.probes) == 2 * MAX_REPEATED + 1
+
+
+async def test_a_probe_waits_as_long_as_it_is_asked_to() -> None:
+    run = Run(bad_schema)
+
+    def rule(body: Body) -> Verdict:
+        is_down = is_probe(body) and len(run.endpoint.probes) == 2
+        busy = refused(429, "slow down", headers={"retry-after": "20"})
+        return busy if is_down else bad_schema(body)
+
+    run.endpoint.rule = rule
+    run.capabilities.strict_schemas = False
+    before = anyio.current_time()
+    assert (await run.turn(tools(9, 4))).content == "Hello"
+    assert anyio.current_time() - before >= 20
 
 
 async def test_a_probe_that_gets_no_answer_ends_the_search_too() -> None:

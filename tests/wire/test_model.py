@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from host.errors import ContextOverflow, EndpointSilent, EndpointUnavailable
+from host.errors import ContextOverflow, EndpointRefused, EndpointSilent, EndpointUnavailable
 from host.records import Message, ToolDefinition
+from host.wire.capabilities import ModelCapabilities
 from host.wire.clients import Endpoints
 from host.wire.model import EndpointModel
 from host.wire.settings import EndpointSettings, ModelParams, RetryPolicy
@@ -18,6 +19,7 @@ from tests.fakes.endpoint import (
     Reply,
     answer,
     delta,
+    error_event,
     finish,
     lost,
     refused,
@@ -170,6 +172,117 @@ async def test_a_shape_is_told_in_words_to_a_model_without_the_field() -> None:
     assert "response_format" not in body
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert '"day"' in body["messages"][0]["content"]
+
+
+OPEN_SCHEMA = refused(
+    400,
+    "Invalid schema for response_format 'answer': In context=(), 'additionalProperties' is "
+    "required to be supplied and to be false.",
+)
+NO_GRAMMAR = refused(400, "Failed to initialize samplers: failed to parse grammar")
+
+
+def _forms(fake: _Model) -> list[bool | None]:
+    shapes = [body.get("response_format", {}) for body in fake.endpoint.bodies]
+    return [shape.get("json_schema", {}).get("strict") for shape in shapes]
+
+
+async def test_a_schema_that_is_refused_as_strict_is_sent_as_one_that_is_not() -> None:
+    fake = _Model(OPEN_SCHEMA, answer("{}"), answer("{}"), answer("{}"))
+    await fake.model.turn(HELLO, [], response_schema=SCHEMA)
+    await fake.model.turn(HELLO, [], response_schema=SCHEMA)
+    await fake.model.turn(HELLO, [], response_schema={"type": "object"})
+    assert _forms(fake) == [True, False, False, True]
+    assert len(fake.notices) == 1
+    assert fake.endpoints.capabilities(SETTINGS).for_model("m") == ModelCapabilities()
+
+
+async def test_a_schema_that_is_refused_in_both_forms_is_told_in_words() -> None:
+    fake = _Model(OPEN_SCHEMA, OPEN_SCHEMA, answer("{}"))
+    heard: list[str] = []
+    await fake.model.turn(HELLO, [], response_schema=SCHEMA, on_notice=heard.append)
+    assert _forms(fake) == [True, False, None]
+    assert '"day"' in fake.endpoint.bodies[2]["messages"][0]["content"]
+    assert (len(heard), fake.notices) == (2, [])
+
+
+async def test_a_schema_of_which_no_grammar_comes_is_told_in_words() -> None:
+    fake = _Model(NO_GRAMMAR, NO_GRAMMAR, answer("{}"))
+    await fake.model.turn(HELLO, [], response_schema=SCHEMA)
+    assert _forms(fake) == [True, True, None]
+
+
+async def test_going_on_with_a_turn_asks_in_the_form_it_was_taken_in() -> None:
+    cut = streamed(text("Hel"), finish("length"), DONE)
+    fake = _Model(OPEN_SCHEMA, cut, answer("lo"))
+    first = await fake.model.turn(HELLO, [], response_schema=SCHEMA)
+    turn = await fake.model.continue_turn(first, HELLO, [], response_schema=SCHEMA)
+    assert turn.content == "Hello"
+    assert _forms(fake) == [True, False, False]
+
+
+@pytest.mark.parametrize("refusal", [refused(400, "no such model"), refused(401, "Invalid schema")])
+async def test_another_refusal_is_raised(refusal: Reply) -> None:
+    fake = _Model(refusal)
+    with pytest.raises(EndpointRefused):
+        await fake.model.turn(HELLO, [], response_schema=SCHEMA)
+    assert fake.endpoint.sends == 1
+
+
+async def test_without_a_shape_nothing_is_asked_again() -> None:
+    fake = _Model(OPEN_SCHEMA)
+    with pytest.raises(EndpointRefused):
+        await fake.model.turn(HELLO, [])
+    assert fake.endpoint.sends == 1
+
+
+async def test_nothing_is_asked_again_once_part_of_an_answer_was_told() -> None:
+    said = "Invalid schema for response_format 'answer'"
+    fake = _Model(streamed(text("Hel"), error_event(said, code=400)))
+    heard: list[str] = []
+    with pytest.raises(EndpointRefused):
+        await fake.model.turn(HELLO, [], response_schema=SCHEMA, on_output=heard.append)
+    assert (fake.endpoint.sends, "".join(heard)) == (1, "Hel")
+
+
+@pytest.mark.parametrize(
+    ("extra", "said", "then"),
+    [
+        (
+            {"temperature": 0.2},
+            "'temperature' does not support 0.2. Only the default (1) value is supported.",
+            {},
+        ),
+        ({"reasoning_effort": "high"}, "This model does not support reasoning_effort", {}),
+        (
+            {"reasoning_effort": "minimal"},
+            "`reasoning_effort` must be one of `low`, `high`",
+            {"reasoning_effort": "low"},
+        ),
+        (
+            {"max_tokens": 7},
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            {"max_completion_tokens": 7},
+        ),
+        ({"stream_options": {"include_usage": True}}, "stream_options is not supported", {}),
+        (
+            {"response_format": {"type": "json_object"}},
+            "'response_format.type' must be 'json_schema' or 'text'",
+            {},
+        ),
+    ],
+)
+async def test_what_is_refused_of_the_extra_body_is_refused_once(
+    extra: dict[str, Any], said: str, then: dict[str, Any]
+) -> None:
+    params = ModelParams(model="m", extra_body=extra)
+    fake = _Model(refused(400, said), answer("x"), answer("y"), params=params)
+    await fake.model.turn(HELLO, [])
+    await fake.model.turn(HELLO, [])
+    names = extra.keys() | then.keys()
+    sent = [{name: body[name] for name in names & body.keys()} for body in fake.endpoint.bodies]
+    assert sent == [extra, then, then]
+    assert len(fake.notices) == 1
 
 
 async def test_json_is_asked_for_beside_the_run() -> None:

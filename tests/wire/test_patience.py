@@ -16,7 +16,13 @@ from host.errors import (
     StreamBroken,
     WireError,
 )
-from host.wire.patience import MAX_RETRY_AFTER_SECONDS, Patience, Remedy, blames_output
+from host.wire.patience import (
+    MAX_RETRY_AFTER_SECONDS,
+    Patience,
+    Remedy,
+    blames_output,
+    is_about_output,
+)
 from host.wire.retry import backoff_seconds
 
 BUSY = EndpointUnavailable(1, 429, detail="slow down")
@@ -149,6 +155,13 @@ def test_a_server_that_cannot_be_told_not_to_call_gets_another_draw() -> None:
 )
 def test_what_servers_say_of_their_models_output_is_known(error: WireError) -> None:
     assert blames_output(error)
+
+
+@pytest.mark.parametrize("status", [400, 500, 502])
+def test_words_about_the_output_are_known_under_any_status(status: int) -> None:
+    for said in (UNREADABLE.detail, "attempted to call tool 'set_stream_options'"):
+        assert is_about_output(f"{status} from upstream: {said}")
+    assert not is_about_output(f"{status} from upstream: failed to parse grammar")
 
 
 def test_only_a_500_about_the_output_blames_the_output() -> None:

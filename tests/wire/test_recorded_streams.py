@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.errors import EndpointUnavailable, StreamBroken, WireError
+from host.errors import EndpointSilent, EndpointUnavailable, StreamBroken, WireError
 from host.records import Turn
 from host.wire.answer_bytes import AnswerDecoder
 from host.wire.streaming import stream_turn
-from tests.fakes.endpoint import Break, FakeEndpoint, streamed
+from tests.fakes.endpoint import Break, FakeEndpoint, Mute, streamed
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
 HERE = Path(__file__).parent / "recorded_streams"
@@ -52,6 +52,7 @@ class Failed:
 End = Seen | Failed
 
 BROKEN = Failed(kind=StreamBroken)
+SILENT = Failed(kind=EndpointSilent)
 PEG_NATIVE = Failed(kind=EndpointUnavailable, says="does not match the expected peg-native format")
 
 HELLO = "Hello! How can I assist you today?"
@@ -134,7 +135,8 @@ ENDS: Mapping[str, Mapping[int, End]] = {
 """Recording -> the number of an event, from 0 -> how a stream ends that is cut off after its data.
 
 Each entry holds up to the next one: half an event changes nothing. Before the finish reason a cut
-is an error, after it a turn that lacks at most the usage, and `[DONE]` is not needed.
+is an error, after it a turn that lacks at most the usage, and `[DONE]` is not needed. It makes no
+difference whether the stream just ends there or its connection is lost.
 """
 
 RECORDINGS = sorted(ENDS)
@@ -191,15 +193,17 @@ def single_bytes(raw: bytes) -> Iterator[bytes]:
     return (raw[at : at + 1] for at in range(len(raw)))
 
 
-async def ended(*pieces: bytes | Break) -> End:
+async def ended(*pieces: bytes | Break | Mute, idle: float = 0) -> End:
     """What the real client makes of an answer of these pieces."""
     async with FakeEndpoint(streamed(*pieces)).client() as client:
-        return await _end(client)
+        return await _end(client, idle)
 
 
-async def _end(client: openai.AsyncOpenAI) -> End:
+async def _end(client: openai.AsyncOpenAI, idle: float = 0) -> End:
     try:
-        return seen_in(await stream_turn(client, BODY))
+        return seen_in(await stream_turn(client, BODY, idle_seconds=idle))
+    except EndpointSilent:
+        return SILENT
     except WireError as error:
         if isinstance(error, StreamBroken):
             return BROKEN
@@ -254,13 +258,14 @@ async def test_a_stream_cut_into_chunks_anywhere_is_the_same_turn(
     name=st.sampled_from(RECORDINGS),
     cuts=st.lists(st.integers(0, 7000), max_size=4),
     kept=st.integers(0, 7000),
+    end=st.sampled_from([(), (Break(),)]),
 )
 async def test_a_stream_cut_off_anywhere_ends_as_the_table_says(
-    name: str, cuts: list[int], kept: int
+    name: str, cuts: list[int], kept: int, end: tuple[Break, ...]
 ) -> None:
     raw = recorded(name)
     kept %= len(raw) + 1
-    assert await ended(*pieces_of(raw[:kept], cuts)) == expected_end(name, kept)
+    assert await ended(*pieces_of(raw[:kept], cuts), *end) == expected_end(name, kept)
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
@@ -278,14 +283,31 @@ async def test_a_stream_cut_off_around_its_last_events_ends_as_the_table_says(na
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-async def test_a_connection_lost_before_the_last_event_is_whole_is_a_broken_stream(
+async def test_a_connection_lost_around_the_last_events_ends_as_a_proper_end_does(
+    name: str,
+) -> None:
+    """A finish reason makes an answer whole: how the connection ends after it takes nothing away.
+
+    Servers and proxies end a chunked body without its last chunk, or reset the connection, when
+    everything was said. Before the finish reason a lost connection is a broken stream.
+    """
+    raw = recorded(name)
+    for event in events_of(name)[-3:]:
+        for place in (event.start, event.data_end - 1, event.data_end):
+            assert await ended(raw[:place], Break()) == expected_end(name, place)
+    assert await ended(raw, Break()) == whole_end(name)
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+async def test_a_connection_that_stays_open_in_silence_gives_what_came_after_the_finish_reason(
     name: str,
 ) -> None:
     raw = recorded(name)
-    last = events_of(name)[-1]
-    for place in (last.start, last.data_end - 1):
-        assert await ended(raw[:place], Break()) == BROKEN
-    assert await ended(raw, Break()) == whole_end(name)
+    for event in events_of(name)[-3:]:
+        expected = expected_end(name, event.end)
+        assert await ended(raw[: event.end], Mute(), idle=30) == (
+            SILENT if expected == BROKEN else expected
+        )
 
 
 async def test_half_an_answer_that_is_not_streamed_is_broken_and_shown() -> None:

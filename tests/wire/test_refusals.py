@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.wire.capabilities import Capabilities, ModelCapabilities, latch_state
+from host.wire.efforts import EFFORT_LADDER
 from host.wire.refusals import learn, lesson_of
 
 GRAMMAR = "Failed to initialize samplers: failed to parse grammar"
@@ -96,6 +97,13 @@ def test_without_a_model_its_refusals_teach_nothing(text: str) -> None:
         "Unsupported value: 'reasoning_effort' does not support 'high'",
         "Unsupported value: 'reasoning_effort' does not support 'low'. Supported values are: low",
         "no user query found in messages; grammar follows",
+        "reasoning_effort: Input should be 'low', 'medium' or 'high', got 'xhigh'",
+        "reasoning_effort: Input should be 'default'",
+        "`reasoning_effort` must be one of `none` or `default`",
+        "temperature is not supported above 1",
+        "Invalid value: 'temperature' is not supported",
+        "temperature must be at most 2",
+        "invalid JSON schema for response_format: 'a': `additionalProperties:false` must be set",
     ],
 )
 def test_complaints_about_values_and_strangers_teach_nothing(text: str) -> None:
@@ -108,6 +116,22 @@ def test_complaints_about_values_and_strangers_teach_nothing(text: str) -> None:
         ("Unsupported parameter: 'reasoning_effort' is not supported", "reasoning_effort"),
         ("temperature does not take 0.3: only the default works", "chosen_temperature"),
         ('"temperature": Only the default (1) is supported', "chosen_temperature"),
+        (
+            "Unsupported parameter: 'temperature' is not supported with this model.",
+            "chosen_temperature",
+        ),
+        ("m does not support the parameter `temperature`", "chosen_temperature"),
+        ("`temperature` is deprecated for this model.", "chosen_temperature"),
+        ("temperature: Extra inputs are not permitted", "chosen_temperature"),
+        ("Argument not supported on this model: temperature", "chosen_temperature"),
+        (
+            "reasoning_effort: Extra inputs are not permitted; top_k: Input should be 'low'",
+            "reasoning_effort",
+        ),
+        (
+            "Unsupported parameter: 'reasoning_effort'. Supported values are: none",
+            "reasoning_effort",
+        ),
         ("json_schema is not implemented", "structured_output"),
         ("STREAM_OPTIONS is unknown", "usage_in_stream"),
         ("JSON schema conversion failed for response_format", "strict_schemas"),
@@ -187,6 +211,49 @@ def test_a_second_refused_effort_keeps_the_list_published_before() -> None:
     learn(capabilities, lesson)
     assert known.refused_efforts == {"none", "low"}
     assert known.supported_efforts == ("low", "high")
+
+
+LISTED = "reasoning_effort: Input should be 'low', 'medium' or 'high'"
+
+
+def test_a_list_without_the_refused_value_is_learned_as_the_list() -> None:
+    capabilities = Capabilities()
+    lesson = lesson_of(LISTED, capabilities, model="m")
+    assert lesson is not None
+    assert "low, medium, high" in lesson.notice
+    learn(capabilities, lesson)
+    known = capabilities.for_model("m")
+    assert known == ModelCapabilities(supported_efforts=("low", "medium", "high"))
+    assert lesson_of(LISTED, capabilities, model="m") is None
+
+
+EFFORT_LISTS = st.lists(st.sampled_from(EFFORT_LADDER), min_size=1, unique=True)
+
+
+@given(st.lists(EFFORT_LISTS, min_size=1, max_size=30))
+def test_lists_that_contradict_each_other_come_to_an_end(lists: list[list[str]]) -> None:
+    capabilities = Capabilities()
+    lessons = 0
+    for listed in lists:
+        text = f"reasoning_effort must be one of {', '.join(listed)}"
+        if lesson := lesson_of(text, capabilities, model="m"):
+            learn(capabilities, lesson)
+            lessons += 1
+    assert lessons <= len(EFFORT_LADDER)
+    assert capabilities.for_model("m").refused_efforts == set()
+    assert capabilities.for_model("m").reasoning_effort
+
+
+def test_a_format_that_the_caller_chose_is_left_out_and_schemas_stay_possible() -> None:
+    text = "'response_format.type' must be 'json_schema' or 'text'"
+    capabilities = Capabilities()
+    lesson = lesson_of(text, capabilities, model="m", droppable=("response_format",))
+    assert lesson is not None
+    learn(capabilities, lesson)
+    assert capabilities.for_model("m") == ModelCapabilities(refused_fields={"response_format"})
+    again = lesson_of(text, capabilities, model="m", droppable=("response_format",))
+    assert again is not None
+    assert again.latch == "structured_output"
 
 
 @pytest.mark.parametrize(

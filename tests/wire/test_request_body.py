@@ -100,6 +100,113 @@ def test_a_model_nobody_knows_gets_the_older_name_of_the_ceiling() -> None:
     assert body_of(ModelParams(model="m", max_tokens=5))["max_tokens"] == 5
 
 
+def test_what_a_model_does_not_take_is_left_out_of_the_callers_own_fields_too() -> None:
+    refused = ModelCapabilities(
+        reasoning_effort=False, chosen_temperature=False, structured_output=False
+    )
+    extra = {
+        "temperature": 0.9,
+        "reasoning_effort": "high",
+        "stream_options": {"include_usage": True},
+        "response_format": {"type": "json_schema", "json_schema": {}},
+        "seed": 1,
+    }
+    params = ModelParams(model="m", extra_body=extra)
+    body = build_body(params, Capabilities(usage_in_stream=False), refused, ASK)
+    assert body == {"model": "m", "messages": ASK, "stream": True, "seed": 1}
+
+
+def test_json_of_any_shape_is_asked_for_although_none_by_schema_is_taken() -> None:
+    extra = {"response_format": {"type": "json_object"}}
+    params = ModelParams(model="m", extra_body=extra)
+    assert body_of(params, ModelCapabilities(structured_output=False)).items() >= extra.items()
+
+
+@pytest.mark.parametrize(
+    ("extra", "ceiling"),
+    [
+        ({}, 5),
+        ({"max_tokens": 9}, 9),
+        ({"max_completion_tokens": 7}, 7),
+        ({"max_tokens": 9, "max_completion_tokens": 7}, 7),
+    ],
+)
+def test_a_ceiling_goes_by_the_name_the_model_takes_wherever_it_was_set(
+    extra: dict[str, int], ceiling: int
+) -> None:
+    refused = ModelCapabilities(legacy_token_limit=False, refused_fields={"max_tokens"})
+    body = body_of(ModelParams(model="m", max_tokens=5, extra_body=extra), refused)
+    assert body["max_completion_tokens"] == ceiling
+    assert "max_tokens" not in body
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [("none", "low"), ("high", "high"), ("xhigh", "xhigh"), ("off", "off"), (None, None)],
+)
+def test_an_effort_of_the_callers_own_is_stepped_as_any_other(asked: object, sent: object) -> None:
+    refused = ModelCapabilities(
+        refused_efforts={"none"}, supported_efforts=("low", "medium", "high")
+    )
+    extra = {"reasoning_effort": asked}
+    body = body_of(ModelParams(model="m", extra_body=extra), refused)
+    assert body["reasoning_effort"] == sent
+
+
+def test_fields_that_only_go_with_tools_go_only_with_tools() -> None:
+    extra = {"parallel_tool_calls": False, "tool_choice": "auto"}
+    params = ModelParams(model="m", extra_body=extra)
+    assert not body_of(params).keys() & extra.keys()
+    with_tools = build_body(params, Capabilities(), None, ASK, [TOOL])
+    assert with_tools.items() >= extra.items()
+
+
+EXTRA_BODIES = st.dictionaries(
+    st.sampled_from(
+        [
+            "temperature",
+            "reasoning_effort",
+            "stream_options",
+            "max_tokens",
+            "top_k",
+            "tool_choice",
+            "model",
+        ]
+    ),
+    st.sampled_from([1, "low", {"type": "json_schema"}, None]),
+)
+
+
+@given(
+    EXTRA_BODIES,
+    st.booleans(),
+    st.booleans(),
+    st.builds(
+        ModelCapabilities,
+        reasoning_effort=st.booleans(),
+        legacy_token_limit=st.booleans(),
+        chosen_temperature=st.booleans(),
+        refused_fields=st.sets(st.just("top_k")),
+    ),
+)
+def test_nothing_that_is_latched_off_is_ever_sent(
+    extra: dict[str, Any], usage: bool, has_tools: bool, refused: ModelCapabilities
+) -> None:
+    params = ModelParams(
+        model="m", max_tokens=5, temperature=0.5, reasoning_effort="low", extra_body=extra
+    )
+    capabilities = Capabilities(usage_in_stream=usage)
+    body = build_body(params, capabilities, refused, ASK, [TOOL] if has_tools else [])
+    assert ("stream_options" in body) == usage
+    assert ("temperature" in body) == refused.chosen_temperature
+    assert ("reasoning_effort" in body) == refused.reasoning_effort
+    assert ("max_tokens" in body) == refused.legacy_token_limit
+    assert ("max_completion_tokens" in body) != refused.legacy_token_limit
+    assert ("tool_choice" in body) == (has_tools and "tool_choice" in extra)
+    assert not body.keys() & refused.refused_fields
+    assert body["model"] == "m"
+
+
 LATCHES = st.builds(
     ModelCapabilities,
     reasoning_effort=st.booleans(),

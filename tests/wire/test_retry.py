@@ -36,6 +36,7 @@ def unavailable(status: int | None, detail: str = "") -> EndpointUnavailable:
         unavailable(None),
         *(unavailable(status) for status in (408, 409, 429, 500, 502, 503, 504, 529)),
         unavailable(500, "The model produced output that does not match the expected peg-native"),
+        unavailable(500, "Failed to parse input at pos 3: this is not supported"),
         unavailable(None, "could not parse the answer of the proxy"),
     ],
 )
@@ -96,6 +97,21 @@ RATE_LIMITS = [
     "Limit 30000 TPM",
     "over the (rpm) budget",
     "tokens per hour",
+    "Request too large for model on tokens per second",
+    "your request of 30000 tokens exceeds the maximum of 20000 tokens/minute",
+    "context window: the tokens exceed the maximum of 900 requests / s",
+    "per-minute token limit: this exceeds the maximum",
+    "Tokens per day (TPD): request too large for m",
+]
+ALLOWANCES = [
+    "This request exceeds the available token budget; retry in 20 s",
+    "the prompt exceeds the maximum tokens, please try again after 3 seconds",
+    "This request requires more credits: prompt exceeds the available token credits",
+    "exceeds the maximum tokens of your free plan",
+]
+QUOTED = [
+    "Failed to parse input at pos 3: the context window is 8k tokens {",
+    "Failed to parse messages: no role; messages = [{'content': 'over the context length'}]",
 ]
 
 
@@ -104,7 +120,7 @@ def test_a_request_larger_than_the_window_is_an_overflow(text: str) -> None:
     assert is_overflow(text)
 
 
-@pytest.mark.parametrize("text", [*OTHERS, *RATE_LIMITS])
+@pytest.mark.parametrize("text", [*OTHERS, *RATE_LIMITS, *ALLOWANCES, *QUOTED])
 def test_other_complaints_are_no_overflow(text: str) -> None:
     assert not is_overflow(text)
 
@@ -120,6 +136,18 @@ def test_a_rate_limit_wins_wherever_it_stands(
 ) -> None:
     whole = f"{mark} {text}" if before else f"{text}{mark}"
     assert not is_overflow(cased(whole))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a context window above 200k tokens is not in your plan",
+        "This model's maximum context length is 8192 tokens; other models need credits",
+        "the prompt exceeds the maximum tokens per section",
+    ],
+)
+def test_where_the_window_is_named_it_is_the_window(text: str) -> None:
+    assert is_overflow(text)
 
 
 @given(st.sampled_from(OVERFLOWS), st.sampled_from([str.upper, str.lower, str.swapcase]))
@@ -139,6 +167,7 @@ def test_rate_units_count_only_as_whole_words(word: str) -> None:
         (unavailable(503, "the model is loading, wait"), True),
         (unavailable(503, "please wait (unavailable_error)"), True),
         (unavailable(503, "overloaded"), False),
+        (unavailable(503, "Failed to parse input at pos 3: Loading model"), False),
         (unavailable(500, "Loading model"), False),
         (unavailable(None, "Loading model"), False),
         (EndpointRefused(503, "Loading model"), False),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from copy import deepcopy
+from random import Random
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.records import ToolDefinition
+from host.text.json_text import compact_json
 from host.wire.schema_compat import (
     MAX_REMEMBERED_LISTS,
     is_grammar_error,
@@ -19,8 +22,11 @@ from host.wire.schema_compat import (
     sanitize_schema,
     sanitize_tools,
 )
+from tests.wire.instances import Candidates, judge
 from tests.wire.schemas import SCHEMAS, roots
+from tests.wire.tool_roots import ToolRoots
 
+STRING_FROZEN = MappingProxyType({"type": "string", "format": "date"})
 EMPTY = {"type": "object", "properties": {}}
 
 
@@ -40,6 +46,35 @@ def test_only_the_parameters_of_a_tool_change_and_only_in_the_copy(
     expected = sanitize_schema(parameters)
     assert sanitized == tool(description="d", parameters=expected, strict=True)
     assert relaxed == tool(description="d", parameters=relax_schema(expected), strict=True)
+
+
+@given(st.integers(0, 2**64))
+def test_what_a_schema_accepts_its_sent_forms_accept(seed: int) -> None:
+    made = ToolRoots(Random(seed))
+    for _ in range(20):
+        parameters = made.draw()
+        original = judge(parameters)
+        candidates = Candidates(parameters, Random(seed))
+        drawn = [made.arguments() if number % 2 else candidates.draw() for number in range(16)]
+        accepted = [one for one in drawn if isinstance(one, dict) and original.is_valid(one)]
+        sanitized = sanitize_schema(parameters)
+        for form in (sanitized, relax_schema(sanitized)):
+            sent = judge(form, as_sent=True)
+            assert [one for one in accepted if not sent.is_valid(one)] == [], (parameters, form)
+
+
+def test_a_frozen_tool_keeps_its_parameters() -> None:
+    parameters = {"type": "object", "properties": {"a": {"type": "string", "format": "date"}}}
+    frozen = MappingProxyType({**parameters, "properties": MappingProxyType({"a": STRING_FROZEN})})
+    function = MappingProxyType({"name": "t", "parameters": frozen})
+    given_tool = cast(
+        "ToolDefinition", MappingProxyType({"type": "function", "function": function})
+    )
+    [sanitized] = sanitize_tools([given_tool])
+    assert sanitized == tool(parameters=parameters)
+    compact_json(sanitized)
+    [relaxed] = relax_tools([given_tool])
+    assert relaxed["function"]["parameters"]["properties"] == {"a": {"type": "string"}}
 
 
 def test_a_tool_without_parameters_takes_an_empty_object() -> None:

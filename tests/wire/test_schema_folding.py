@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from tests.wire.schemas import NAMES, roots
 EMPTY = {"type": "object", "properties": {}}
 STRING = {"type": "string"}
 NUMBER = {"type": "number"}
+STRING_HERE = {"anyOf": [STRING, {}]}
+"""A string in one branch of a union, and whatever it likes in another that is silent about it."""
 
 
 def obj(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:
@@ -26,6 +29,10 @@ def obj(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("parameters", [None, [], "object", True, 3, {}, EMPTY, {"type": "string"}])
 def test_what_describes_no_object_is_an_empty_object(parameters: Any) -> None:
     assert fold_root(parameters) == EMPTY
+
+
+def closed(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:
+    return {**obj(required, **properties), "additionalProperties": False}
 
 
 CASES: dict[str, tuple[Any, Any]] = {
@@ -42,7 +49,104 @@ CASES: dict[str, tuple[Any, Any]] = {
     "a required that is no list": ({**obj(a=STRING), "required": "a"}, obj(a=STRING)),
     "a union": (
         {"anyOf": [obj(["a", "id"], a=STRING, id=NUMBER), obj(["id"], b=STRING, id=NUMBER)]},
-        obj(["id"], a=STRING, b=STRING, id=NUMBER),
+        obj(["id"], a=STRING_HERE, b=STRING_HERE, id=NUMBER),
+    ),
+    "a union of closed objects": (
+        {"oneOf": [closed(["a"], a=STRING, kind={"const": "x"}), closed(kind={"const": "y"})]},
+        obj(a=STRING, kind={"anyOf": [{"const": "x"}, {"const": "y"}]}),
+    ),
+    "a union whose other branch says what else there may be": (
+        {"anyOf": [closed(a=STRING), {**obj(b=STRING), "additionalProperties": NUMBER}]},
+        obj(a={"anyOf": [STRING, NUMBER]}, b=STRING),
+    ),
+    "a union in a closed object": (
+        {**closed(b=NUMBER), "anyOf": [obj(a=STRING), {"required": ["b"]}]},
+        closed(a=STRING, b=NUMBER),
+    ),
+    "a union that narrows what the root describes": (
+        {**obj(["status"], status=STRING), "anyOf": [obj(status={"const": "closed"}), {}]},
+        obj(["status"], status=STRING),
+    ),
+    "a union of which one branch is no object": (
+        {"anyOf": [obj(["a"], a=STRING), {"type": "string"}, {"enum": [None]}, False]},
+        obj(a=STRING),
+    ),
+    "a union with anything": ({"anyOf": [obj(["a"], a=STRING), True]}, obj(a=STRING_HERE)),
+    "a union in a branch of a union": (
+        {"anyOf": [closed(a=STRING), {"anyOf": [closed(["a"], a=NUMBER), closed(a=True)]}]},
+        obj(a={"anyOf": [STRING, {"anyOf": [NUMBER, True]}]}),
+    ),
+    "a union in a branch of all": (
+        {"allOf": [{"oneOf": [closed(["a", "k"], a=STRING, k=NUMBER), closed(["k"], k=STRING)]}]},
+        obj(["k"], a=STRING, k={"anyOf": [NUMBER, STRING]}),
+    ),
+    "inheritance over two levels": (
+        {
+            "$defs": {
+                "Animal": obj(["name"], name=STRING),
+                "Dog": {"allOf": [{"$ref": "#/$defs/Animal"}, obj(["breed"], breed=STRING)]},
+            },
+            "allOf": [{"$ref": "#/$defs/Dog"}, {"properties": {"owner": STRING}}],
+            "required": ["owner"],
+        },
+        obj(["owner", "name", "breed"], name=STRING, breed=STRING, owner=STRING),
+    ),
+    "inheritance in a circle": (
+        {
+            "$defs": {"A": {**obj(["a"], a=STRING), "allOf": [{"$ref": "#/$defs/A"}]}},
+            "allOf": [{"$ref": "#/$defs/A"}],
+        },
+        obj(["a"], a=STRING),
+    ),
+    "what is not evaluated by branches that go": (
+        {**obj(b={}), "unevaluatedProperties": False, "allOf": [{"patternProperties": {"x": {}}}]},
+        obj(b={}),
+    ),
+    "what is not evaluated where no branch goes": (
+        {**obj(b={}), "unevaluatedProperties": False},
+        {**obj(b={}), "unevaluatedProperties": False},
+    ),
+    "a reference into a branch": (
+        {"allOf": [obj(a=STRING), obj(b={"$ref": "#/allOf/0/properties/a"})]},
+        {**obj(a=STRING, b={"$ref": "#/$defs/a"}), "$defs": {"a": STRING}},
+    ),
+    "a reference into a union that is merged": (
+        {
+            **obj(a={"anyOf": [STRING, {"type": "null"}]}, b={"$ref": "#/properties/a/anyOf/0"}),
+            "$defs": {"0": NUMBER},
+        },
+        {
+            **obj(a={**STRING, "nullable": True}, b={"$ref": "#/$defs/0_2"}),
+            "$defs": {"0_2": STRING},
+        },
+    ),
+    "a reference to the whole of what is folded": (
+        {"anyOf": [obj(next={"$ref": "#"})]},
+        {
+            **obj(next={"$ref": "#/$defs/root"}),
+            "$defs": {"root": {"anyOf": [obj(next={"$ref": "#/$defs/root"})]}},
+        },
+    ),
+    "a reference to the whole of what is not": (obj(next={"$ref": "#"}), obj(next={"$ref": "#"})),
+    "a reference to the anchor of a definition": (
+        {**obj(a={"$ref": "#foo"}), "$defs": {"A/B": {"$anchor": "foo", **STRING}}},
+        {**obj(a={"$ref": "#/$defs/A~1B"}), "$defs": {"A/B": {"$anchor": "foo", **STRING}}},
+    ),
+    "a reference to an anchor in a definition": (
+        {**obj(a={"$ref": "#foo"}), "definitions": {"A": obj(x={"$anchor": "foo", **STRING})}},
+        {**obj(a={"$ref": "#/$defs/foo"}), "$defs": {"foo": {"$anchor": "foo", **STRING}}},
+    ),
+    "a reference to an anchor that is not there": (
+        obj(a={"$ref": "#foo"}),
+        obj(a={"$ref": "#foo"}),
+    ),
+    "a union of a reference and null beside properties": (
+        {**obj(b=NUMBER), "$defs": {"A": obj(a=STRING)}, "anyOf": [{"$ref": "#/$defs/A"}, "null"]},
+        {**obj(a=STRING, b=NUMBER), "nullable": True},
+    ),
+    "a union of a reference to nothing and null": (
+        {**obj(b=NUMBER), "anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]},
+        obj(b=NUMBER),
     ),
     "a union of one": ({"oneOf": [obj(["a"], a=STRING)]}, obj(["a"], a=STRING)),
     "a union of one and null": (
@@ -51,14 +155,14 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "a union of a reference and null": (
         {"$defs": {"A": obj(a="string")}, "anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]},
-        obj(a=STRING),
+        {**obj(a=STRING), "nullable": True},
     ),
     "a union of references": (
         {
             "$defs": {"A": obj(["a"], a=STRING), "B": obj(["b"], b=STRING)},
             "oneOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}],
         },
-        obj(a=STRING, b=STRING),
+        obj(a=STRING_HERE, b=STRING_HERE),
     ),
     "a union with a reference out of the document": (
         {"anyOf": [{"$ref": "https://example.org/a.json"}, obj(["b"], b=STRING)]},
@@ -129,6 +233,17 @@ CASES: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize(("parameters", "folded"), CASES.values(), ids=CASES)
 def test_every_known_root_is_folded_into_an_object(parameters: Any, folded: Any) -> None:
     assert fold_root(parameters) == folded
+
+
+@pytest.mark.parametrize(("parameters", "folded"), CASES.values(), ids=CASES)
+def test_a_frozen_root_is_folded_as_any_other(parameters: Any, folded: Any) -> None:
+    assert fold_root(frozen(parameters)) == folded
+
+
+def frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return MappingProxyType({key: frozen(inner) for key, inner in value.items()})
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
 def test_definitions_reached_through_others_are_kept_in_their_order() -> None:

@@ -68,7 +68,7 @@ def _wrapped(pairs: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
                     {keyword: {name: one for name, (_, one) in named.items()}},
                 )
             case "single":
-                keyword = draw(st.sampled_from(["items", "additionalProperties", "not", "if"]))
+                keyword = draw(st.sampled_from(["items", "additionalProperties", "then"]))
                 data = draw(st.sampled_from(DATA))
                 return {keyword: raw, "default": data}, {keyword: normal, "default": data}
             case "list":
@@ -78,7 +78,7 @@ def _wrapped(pairs: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
                 return _with_null_branch(draw, raw, normal)
             case _:
                 fixed = [{"type": "string", "const": "x"}, {"type": "integer"}, {"type": "null"}]
-                return {"oneOf": [raw, *fixed]}, {"oneOf": [normal, *fixed]}
+                return {"anyOf": [raw, *fixed]}, {"anyOf": [normal, *fixed]}
 
     return wrap()
 
@@ -87,11 +87,10 @@ def _with_null_branch(draw: st.DrawFn, raw: Any, normal: Any) -> Pair:
     union = draw(st.sampled_from(["anyOf", "oneOf"]))
     null: Any = draw(st.sampled_from([{"type": "null"}, "null", {"type": ["null"]}]))
     branches = draw(st.permutations([raw, null]))
-    hostile = {union: branches, "title": "outer"}
     if not isinstance(normal, dict) or normal.get("type") == "null" or "$ref" in normal:
         kept = [normalise(branch) for branch in branches]
-        return hostile, {union: kept, "title": "outer"}
-    return hostile, {"title": "outer", "nullable": True, **normal}
+        return {"anyOf": branches, "title": "outer"}, {"anyOf": kept, "title": "outer"}
+    return {union: branches, "title": "outer"}, {"title": "outer", "nullable": True, **normal}
 
 
 PAIRS = st.recursive(st.sampled_from(_PLAIN), _wrapped, max_leaves=10)
@@ -113,6 +112,62 @@ def test_a_nullable_union_takes_over_its_real_branch() -> None:
     since = {"title": "Of the union", "anyOf": [branch, {"type": "null"}]}
     assert normalise({"properties": {"since": since}}) == {
         "properties": {"since": {"nullable": True, **branch}}
+    }
+
+
+AHEAD = {"type": "string", "pattern": "^(?=x)"}
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ({"not": AHEAD, "title": "t"}, {"title": "t"}),
+        ({"not": {"type": "object"}}, {"not": EMPTY}),
+        ({"not": {"type": ["string", "null"]}}, {"not": {**TEXT, "nullable": True}}),
+        ({"not": {"type": ["string", "null"], "enum": ["x"]}}, {}),
+        ({"if": AHEAD, "then": TEXT, "else": True}, {}),
+        ({"if": TEXT, "then": AHEAD}, {"if": TEXT, "then": TEXT}),
+        ({"oneOf": [AHEAD, "integer"]}, {"anyOf": [TEXT, {"type": "integer"}]}),
+        ({"oneOf": [AHEAD, "integer"], "anyOf": [TEXT]}, {"anyOf": [TEXT]}),
+        ({"oneOf": [{"type": "object"}, TEXT]}, {"oneOf": [EMPTY, TEXT]}),
+        ({"oneOf": [AHEAD, "null"]}, {**TEXT, "nullable": True}),
+        ({"contains": AHEAD, "maxContains": 1}, {"contains": TEXT}),
+        ({"not": {"minimum": 1, "exclusiveMinimum": True}}, {}),
+        ({"not": {"minimum": 1, "exclusiveMinimum": False}}, {"not": {"minimum": 1}}),
+        ({"not": {"$ref": "#/x", "type": "string"}}, {}),
+        ({"not": {"$ref": "#/x", "title": "t"}}, {"not": {"$ref": "#/x"}}),
+        ({"not": {"anyOf": [{"enum": ["x"]}, {"type": "null"}], "enum": ["x"]}}, {}),
+        ({"not": {"type": ["string", "integer"], "anyOf": [TEXT]}}, {}),
+    ],
+)
+def test_what_would_accept_less_for_a_wider_part_gives_way(raw: Any, normal: Any) -> None:
+    assert normalise(raw) == normal
+
+
+def test_a_part_that_refers_to_a_wider_one_is_wider_and_what_is_unevaluated_unknown() -> None:
+    schema = {
+        "not": {"$ref": "#/$defs/A"},
+        "unevaluatedProperties": False,
+        "$defs": {"A": {"items": AHEAD}},
+    }
+    assert normalise(schema) == {"$defs": {"A": {"items": TEXT}}}
+    exact = {**schema, "$defs": {"A": {"items": TEXT}}}
+    assert normalise(exact) == exact
+
+
+def test_a_union_with_null_keeps_what_is_said_beside_it() -> None:
+    schema = {
+        "type": ["object", "null"],
+        "properties": {"a": TEXT, "b": TEXT},
+        "additionalProperties": False,
+        "anyOf": [{"properties": {"a": {"maxLength": 3}}}, {"type": "null"}],
+    }
+    assert normalise(schema) == {
+        "type": "object",
+        "nullable": True,
+        "properties": {"a": {"maxLength": 3}, "b": TEXT},
+        "additionalProperties": False,
     }
 
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.wire.schema_positions import map_subschemas, pool_entry, pools_of, resolve
+from host.wire.schema_positions import (
+    map_subschemas,
+    pool_entry,
+    pools_of,
+    resolve,
+    thawed,
+    whole_entry,
+)
 from tests.wire.schemas import KEYWORD_NAMES, LISTS, MAPS, NAMES, SINGLE
 
 DATA_KEYWORDS = ["default", "enum", "const", "examples", "required", "x-own", "dependentRequired"]
+
+
+def containers(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(parts, max_size=3) | st.dictionaries(NAMES, parts, max_size=3)
 
 
 @st.composite
@@ -45,6 +57,35 @@ def test_a_map_that_is_no_map_is_left_alone() -> None:
     assert map_subschemas({"properties": ["x"]}, lambda part: "T") == {"properties": ["x"]}
 
 
+def test_references_are_looked_for_under_more_keywords() -> None:
+    schema = {"dependentSchemas": {"a": "S"}, "unevaluatedProperties": "S", "default": "D"}
+    assert map_subschemas(schema, lambda part: "T") == schema
+    assert map_subschemas(schema, lambda part: "T", everywhere=True) == {
+        "dependentSchemas": {"a": "T"},
+        "unevaluatedProperties": "T",
+        "default": "D",
+    }
+
+
+@given(st.recursive(st.sampled_from([None, True, 1, 2.5, "text", b"raw"]), containers))
+def test_a_frozen_value_is_thawed_to_dicts_and_lists(value: Any) -> None:
+    melted = thawed(frozen(value))
+    assert melted == value
+    assert json_types(melted) <= {dict, list, type(None), bool, int, float, str, bytes}
+    assert melted is not value or not isinstance(value, dict | list)
+
+
+def frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return MappingProxyType({key: frozen(inner) for key, inner in value.items()})
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+def json_types(value: Any) -> set[type]:
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return {type(value)}.union(*map(json_types, below))
+
+
 POOLS = {
     "$defs": {"A": {"type": "string"}, "x/y": {}, "with space": {}, "t~ilde": {}, "a~1b": {}},
     "definitions": {"B": {"type": "object"}},
@@ -72,6 +113,8 @@ def test_a_local_reference_names_its_definition(
     pointer: str, entry: tuple[str, str] | None
 ) -> None:
     assert pool_entry(POOLS, pointer) == entry
+    is_inside = pointer == "#/$defs/A/properties/q"
+    assert whole_entry(POOLS, pointer) == (None if is_inside else entry)
 
 
 def test_pools_that_are_no_maps_do_not_count() -> None:

@@ -54,7 +54,7 @@ _PLAIN: list[Pair] = [
 @st.composite
 def _wrap(draw: st.DrawFn, pairs: st.SearchStrategy[Pair]) -> Pair:
     shared = {"required": draw(st.lists(NAMES)), "default": draw(st.sampled_from(DATA))}
-    keyword = draw(st.sampled_from(["items", "anyOf", "properties", "patternProperties", "not"]))
+    keyword = draw(st.sampled_from(["items", "anyOf", "properties", "patternProperties", "then"]))
     raw, relaxed = draw(pairs)
     match keyword:
         case "anyOf":
@@ -85,6 +85,37 @@ def test_only_keywords_at_schema_positions_go(properties: dict[str, Pair]) -> No
     raw = {"properties": {name: one for name, (one, _) in properties.items()}, "$defs": pool}
     kept = {"properties": {name: one for name, (_, one) in properties.items()}, "$defs": pool}
     assert relax(raw) == kept
+
+
+DATED = {"type": "string", "format": "date"}
+TEXT = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "relaxed"),
+    [
+        ({"not": DATED, "title": "t"}, {"title": "t"}),
+        ({"not": TEXT}, {"not": TEXT}),
+        ({"if": DATED, "then": TEXT, "else": True}, {}),
+        ({"if": TEXT, "then": DATED}, {"if": TEXT, "then": TEXT}),
+        ({"oneOf": [DATED, {"type": "null"}]}, {"anyOf": [TEXT, {"type": "null"}]}),
+        ({"oneOf": [DATED], "anyOf": [TEXT]}, {"anyOf": [TEXT]}),
+        ({"oneOf": [TEXT, {"type": "null"}]}, {"oneOf": [TEXT, {"type": "null"}]}),
+        ({"contains": DATED, "maxContains": 1}, {"contains": TEXT}),
+        ({"contains": TEXT, "maxContains": 1}, {"contains": TEXT, "maxContains": 1}),
+        ({"not": {"$ref": "#/$defs/A"}}, {}),
+        ({"not": {"$ref": "#/$defs/Missing"}}, {}),
+        ({"properties": {"b": DATED}, "unevaluatedProperties": False}, {"properties": {"b": TEXT}}),
+    ],
+)
+def test_what_would_accept_less_for_it_goes_too(raw: Any, relaxed: Any) -> None:
+    schema = {"properties": {"a": raw}, "$defs": {"A": {"items": DATED}}}
+    assert relax(schema)["properties"]["a"] == relaxed
+
+
+def test_a_reference_to_what_did_not_change_may_be_forbidden() -> None:
+    schema = {"properties": {"a": {"not": {"$ref": "#/$defs/A"}}}, "$defs": {"A": TEXT}}
+    assert relax(schema) == schema
 
 
 @pytest.mark.parametrize(

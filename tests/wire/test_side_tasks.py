@@ -11,6 +11,7 @@ import pytest
 from host.errors import ContextOverflow, EndpointRefused, EndpointSilent, WireError
 from host.wire.capabilities import ModelCapabilities
 from host.wire.clients import Endpoints
+from host.wire.efforts import EFFORT_LADDER
 from host.wire.settings import EndpointSettings
 from host.wire.side_tasks import ask, ask_json, try_ask
 from tests.fakes.endpoint import FakeEndpoint, Reply, as_json, lost, refused, whole
@@ -203,6 +204,92 @@ async def test_without_any_hint_a_bare_refusal_is_raised() -> None:
     assert tasks.endpoint.sends == 1
 
 
+VLLM = (
+    "[{'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': "
+    "\"Input should be 'low', 'medium' or 'high'\", 'input': 'none', "
+    "'ctx': {'expected': \"'low', 'medium' or 'high'\"}}]"
+)
+SGLANG = {"object": "error", "message": f"1 validation error:\n  {VLLM}", "code": 400}
+FASTAPI = {
+    "detail": [
+        {
+            "type": "literal_error",
+            "loc": ["body", "reasoning_effort"],
+            "msg": "Input should be 'low', 'medium' or 'high'",
+            "input": "none",
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        as_json({"error": {"message": VLLM, "type": "Bad Request", "code": 400}}, 400),
+        as_json(SGLANG, 400),
+        as_json(FASTAPI, 422),
+        refused(400, "`reasoning_effort` must be one of `low`, `medium`, or `high`"),
+        refused(400, "Invalid 'reasoning_effort': 'none' is not one of ['low','medium','high']"),
+        refused(
+            400,
+            "Validation error for `reasoning_effort`: expected one of `'low' | 'medium' | 'high'`, "
+            "received `'none'`.",
+        ),
+    ],
+)
+async def test_an_effort_that_is_no_value_here_is_stepped_and_others_choose_theirs(
+    refusal: Reply,
+) -> None:
+    tasks = _Tasks(refusal, whole("x"), whole("y"), whole("z"))
+    assert await tasks.ask() == "x"
+    assert await tasks.ask(reasoning_effort="high") == "y"
+    assert await tasks.ask() == "z"
+    assert [body["reasoning_effort"] for body in tasks.bodies] == ["none", "low", "high", "low"]
+    assert tasks.known().reasoning_effort
+    assert tasks.known().thinking_hints
+    assert len(tasks.notices) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "`reasoning_effort` must be one of `none` or `default`",
+        "Invalid value: 'none'. Supported values are: 'low', 'medium', and 'high'.",
+    ],
+)
+async def test_a_refused_hint_that_cannot_be_stepped_costs_nobody_the_field(words: str) -> None:
+    tasks = _Tasks(refused(400, words), whole("x"), whole("y"), whole("z"))
+    tasks.known().thinking_hints = False
+    await tasks.ask()
+    await tasks.ask(reasoning_effort="high")
+    await tasks.ask()
+    _, retried, other, later = tasks.bodies
+    assert "reasoning_effort" not in retried
+    assert other["reasoning_effort"] == "high"
+    assert later.get("reasoning_effort") != "none"
+    assert tasks.known().reasoning_effort
+
+
+async def test_a_model_that_takes_no_value_of_the_hint_is_not_asked_for_any() -> None:
+    tasks = _Tasks(whole("x"))
+    tasks.known().refused_efforts.update(EFFORT_LADDER)
+    await tasks.ask()
+    assert "reasoning_effort" not in tasks.bodies[0]
+
+
+async def test_a_value_that_is_refused_beside_the_template_hint_leaves_that_hint() -> None:
+    tasks = _Tasks(refused(400, "Invalid value: 'reasoning_effort'"), whole("x"))
+    await tasks.ask()
+    assert tasks.known() == ModelCapabilities(refused_efforts={"none"})
+
+
+async def test_a_model_that_knows_no_temperature_is_asked_without() -> None:
+    said = "Unsupported parameter: 'temperature' is not supported with this model."
+    tasks = _Tasks(refused(400, said), whole("x"), whole("y"))
+    assert [await tasks.ask(), await tasks.ask()] == ["x", "y"]
+    assert ["temperature" in body for body in tasks.bodies] == [True, False, False]
+
+
 async def test_a_mute_endpoint_is_waited_for_as_long_as_for_a_first_token() -> None:
     settings = EndpointSettings(base_url=SETTINGS.base_url, request_timeout_seconds=10)
     tasks = _Tasks(Reply(before_seconds=10**6), settings=settings)
@@ -282,6 +369,51 @@ async def test_a_shape_no_grammar_can_hold_is_asked_for_in_words(refusal: Reply)
     assert len(tasks.notices) == 1
 
 
+OPEN_SCHEMA = refused(
+    400,
+    "Invalid schema for response_format 'answer': In context=(), 'additionalProperties' is "
+    "required to be supplied and to be false.",
+    param="response_format",
+)
+UNKNOWN_HINT = refused(400, "Unrecognized request argument supplied: chat_template_kwargs")
+
+
+def _forms(bodies: list[dict[str, Any]]) -> list[bool | None]:
+    shapes = [body.get("response_format", {}).get("json_schema", {}) for body in bodies]
+    return [shape.get("strict") for shape in shapes]
+
+
+async def test_a_schema_that_is_not_closed_is_asked_for_as_one_that_is_not_strict() -> None:
+    tasks = _Tasks(OPEN_SCHEMA, whole('{"day": "1"}'))
+    assert await tasks.ask_json() == {"day": "1"}
+    assert _forms(tasks.bodies) == [True, False]
+    assert all(body.items() >= NO_HINTS.items() for body in tasks.bodies)
+    assert tasks.known() == ModelCapabilities()
+    assert len(tasks.notices) == 1
+
+
+@pytest.mark.parametrize("second", [OPEN_SCHEMA, BARE])
+async def test_a_schema_refused_in_both_forms_is_told_in_words(second: Reply) -> None:
+    tasks = _Tasks(OPEN_SCHEMA, second, whole('{"day": "1"}'))
+    assert await tasks.ask_json() == {"day": "1"}
+    assert _forms(tasks.bodies) == [True, False, None]
+    assert tasks.bodies[2].items() >= NO_HINTS.items()
+    assert tasks.known() == ModelCapabilities()
+
+
+async def test_a_loose_schema_that_is_refused_is_told_in_words_at_once() -> None:
+    tasks = _Tasks(OPEN_SCHEMA, whole('{"day": "1"}'))
+    assert await tasks.ask_json(strict=False) == {"day": "1"}
+    assert _forms(tasks.bodies) == [False, None]
+
+
+async def test_the_schema_may_be_refused_after_the_hints() -> None:
+    tasks = _Tasks(UNKNOWN_HINT, OPEN_SCHEMA, whole('{"day": "1"}'))
+    assert await tasks.ask_json() == {"day": "1"}
+    assert _forms(tasks.bodies) == [True, True, False]
+    assert tasks.known() == ModelCapabilities(thinking_hints=False)
+
+
 async def test_in_words_a_refusal_of_the_hints_is_still_answered() -> None:
     tasks = _Tasks(refused(400, "failed to parse grammar"), BARE, whole('{"day": "1"}'))
     tasks.endpoints.capabilities(SETTINGS).strict_schemas = False
@@ -306,6 +438,14 @@ async def test_a_failure_is_a_notice_and_no_result() -> None:
     assert await try_ask("title", fail, on_notice=notices.append) is None
     assert notices == ["title: gone for good"]
     assert await try_ask("title", fail) is None
+
+
+async def test_what_an_endpoint_says_steers_nobodys_terminal() -> None:
+    notices: list[str] = []
+    tasks = _Tasks(*[refused(400, "bad \x1b]0;owned\x07 \x1b[2J \u202e end")] * 2)
+    assert await try_ask("title", tasks.ask, on_notice=notices.append) is None
+    assert notices[0].endswith("bad end")
+    assert notices[0].isprintable()
 
 
 async def test_a_stop_is_no_failure_and_wins_over_one() -> None:

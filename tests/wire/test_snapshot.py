@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.wire.capabilities import AcceptedForm, Capabilities, ModelCapabilities
+from host.wire.culprit_search import Finding
 from host.wire.snapshot import capabilities_json, merge_capabilities, read_capabilities
+from host.wire.tool_forms import remember_finding
+from tests.wire.test_tool_forms import tool
 
 NOW = datetime(2026, 5, 4, 3, 2, 1, 234000, tzinfo=UTC)
 
@@ -105,6 +108,19 @@ def test_of_two_forms_of_a_tool_the_lesser_one_is_merged(
             capabilities.for_model("m").refused_tools["d"] = form
     merge_capabilities(into, refused)
     assert into.for_model("m").refused_tools == {"d": merged}
+
+
+def test_what_was_guessed_of_a_list_is_not_written() -> None:
+    tools = [tool("f"), tool("g")]
+    guessing, proving = Capabilities(), Capabilities()
+    guess = Finding(fault="tools", out=(1,), unproven=(1,))
+    remember_finding(guess, tools, guessing.for_model("m"))
+    remember_finding(guess, tools, proving.for_model("m"))
+    proving.for_model("m").refused_tools["a" * 64] = "bare"
+    blob = capabilities_json({"guessing": guessing, "proving": proving}, saved_at=NOW)
+    assert list(blob["endpoints"]) == ["proving"]
+    model = blob["endpoints"]["proving"]["models"]["m"]
+    assert model["refusedTools"] == {"a" * 64: "bare"}
 
 
 @pytest.mark.parametrize(

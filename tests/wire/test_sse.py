@@ -29,7 +29,14 @@ CASES: list[tuple[bytes, list[str]]] = [
     (b"data\n\n", [""]),
     (b"data:\ndata:\n\n", ["\n"]),
     (b": ping\n\n:\n\ndata: a\n\n", ["a"]),
-    (b"event: error\nid: 3\nretry: 10\ndata: a\n\n", ["a"]),
+    (b"event: delta\nid: 3\nretry: 10\ndata: a\n\n", ["a"]),
+    (b"event: error\nid: 3\nretry: 10\ndata: a\n\ndata: b\n\n", ['{"error":"a"}', "b"]),
+    (b'data: {"message":\ndata: "no"}\nevent:error\n\n', ['{"error":{"message":"no"}}']),
+    (b"event: error\nevent: message\ndata: a\n\n", ["a"]),
+    (b"event: error\n\ndata: a\n\n", ["a"]),
+    (b"event: error\ndata:\n\n", ['{"error":{"message":""}}']),
+    (b"event: error\ndata: null\n\n", ['{"error":{"message":"null"}}']),
+    (b'event: error\ndata: {"mess', ['{"error":"{\\"mess"}']),
     (b"event: done\n\n", []),
     (b'error: {"code":500}\n\n', ['{"error":{"code":500}}']),
     (b'data: a\nerrors: b\n\nerror:"no"', ["a", '{"error":"no"}']),
@@ -71,6 +78,15 @@ def test_an_event_is_given_out_as_soon_as_it_is_complete() -> None:
     assert decoder.feed(b"") == []
     assert decoder.feed(b"ta: c\n\n") == ["c"]
     assert decoder.finish() == []
+
+
+def test_a_comment_is_not_yet_an_event_and_half_a_line_is_one() -> None:
+    decoder = SseDecoder()
+    seen = []
+    for piece in (b": pi", b"ng\n", b"\n", b"d", b"ata: a", b"\n", b"\n"):
+        decoder.feed(piece)
+        seen.append(decoder.is_in_event)
+    assert seen == [False, False, False, True, True, True, False]
 
 
 LINES = st.sampled_from(["", " ", "x", '{"a":1}', "é", "\U0001f600", ": y", "data: z", "\ufeff"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -12,12 +13,17 @@ from hypothesis import strategies as st
 
 from host.records import ToolDefinition
 from host.wire.capabilities import ModelCapabilities
+from host.wire.culprit_search import Finding, Form
 from host.wire.tool_forms import (
     MAX_DESCRIPTION_CHARS,
+    MAX_LISTS,
     accepted_tools,
     bare_tool,
+    general_choice,
     in_forms,
     probe_body,
+    proven_tools,
+    remember_finding,
     tool_digest,
     tool_names,
     with_accepted_tools,
@@ -80,6 +86,12 @@ def test_a_description_is_filled_to_its_limit_and_no_further(
 def test_a_strict_tool_is_not_strict_any_more_and_null_is_no_description() -> None:
     function = bare_tool(tool("f", strict=True, description=None))["function"]
     assert function == {"name": "f", "description": "", "parameters": schema()}
+
+
+def test_a_frozen_tool_is_made_bare_as_any_other() -> None:
+    f = tool("f", schema("a"))
+    frozen: Any = MappingProxyType({**f, "function": MappingProxyType({**f["function"]})})
+    assert bare_tool(frozen) == bare_tool(f)
 
 
 def test_what_is_no_function_stays_as_it_is() -> None:
@@ -198,8 +210,111 @@ def test_a_probe_holds_nothing_of_the_conversation_and_asks_for_one_token() -> N
     }
     assert probe_body(body, [tool("g")], known) == {**base, "tools": [tool("g")]}
     assert probe_body(body, [], known) == base
+    required = {**base, "tools": [tool("g")], "tool_choice": "required"}
+    assert probe_body(body, [tool("g")], known, choice="required") == required
+    assert probe_body(body, [], known, choice="required") == base
+    own = {**base, "max_completion_tokens": 900}
+    assert probe_body(body, [], known, own_ceiling=True) == own
+    without = {name: value for name, value in body.items() if name != "max_completion_tokens"}
+    assert "max_completion_tokens" not in probe_body(without, [], known, own_ceiling=True)
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_general"),
+    [
+        ("required", True),
+        ("auto", True),
+        ({"type": "any"}, True),
+        ({"type": "function", "function": {"name": "f"}}, False),
+        ({"type": "function", "name": "f"}, False),
+        ({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}, False),
+        (None, False),
+    ],
+)
+def test_a_choice_that_names_no_tool_goes_with_any(choice: Any, is_general: bool) -> None:
+    assert general_choice({"tool_choice": choice}) == (choice if is_general else None)
+    assert general_choice({}) is None
 
 
 def test_tools_are_picked_by_index_and_form() -> None:
     tools = [tool("f", schema("a")), tool("g"), tool("h")]
     assert in_forms(tools, {0: "bare", 2: "whole"}) == [bare_tool(tools[0]), tools[2]]
+
+
+def test_below_the_list_are_plain_tools_of_different_names() -> None:
+    forms: dict[int, Form] = dict.fromkeys(range(-200, 0), "bare")
+    strangers = in_forms([], forms)
+    assert len(set(tool_names(strangers))) == 200
+    assert all(one["function"]["parameters"] == schema() for one in strangers)
+
+
+def found(known: ModelCapabilities, tools: list[ToolDefinition], **what: Any) -> None:
+    remember_finding(Finding(**{"fault": "tools", **what}), tools, known)
+
+
+def test_what_was_proven_of_a_tool_holds_in_any_list_and_a_guess_in_its_own() -> None:
+    tools = [tool(name, schema("a")) for name in "fghij"]
+    known = ModelCapabilities()
+    found(known, tools, bare=(0, 1), out=(2, 3), unproven=(1, 3))
+    f, g, _, i, j = tools
+    assert accepted_tools(tools, known) == [bare_tool(f), bare_tool(g), j]
+    assert accepted_tools([*tools, tool("k")], known) == [bare_tool(f), g, i, j, tool("k")]
+    assert accepted_tools(tools[::-1], known) == [j, i, g, bare_tool(f)]
+    proven = {tool_digest(f): "bare", tool_digest(tools[2]): "out"}
+    assert proven_tools(known.refused_tools) == proven
+
+
+def test_of_two_equal_tools_only_the_one_that_was_left_out_is() -> None:
+    tools = [tool("f"), tool("g"), tool("f")]
+    known = ModelCapabilities()
+    found(known, tools, out=(2,), unproven=(2,))
+    assert accepted_tools(tools, known) == [tool("f"), tool("g")]
+
+
+def test_a_number_found_with_a_guess_cuts_before_the_guess_is_applied() -> None:
+    tools = [tool(name, schema("a")) for name in "fghij"]
+    known = ModelCapabilities(max_tools=9)
+    found(known, tools, fault="too many", most=3, bare=(1,), out=(0, 4), unproven=(1, 4))
+    assert known.max_tools == 3
+    assert accepted_tools(tools, known) == [bare_tool(tools[1]), *tools[2:4]]
+    assert accepted_tools(tools[1:], known) == [bare_tool(tools[1]), *tools[2:4]]
+    assert accepted_tools(tools[1:3], known) == tools[1:3]
+
+
+def test_an_endpoint_without_tools_is_remembered_as_one() -> None:
+    known = ModelCapabilities()
+    found(known, [tool("f")], fault="all tools")
+    assert (known.tools, known.refused_tools) == (False, {})
+
+
+def test_only_so_many_guesses_are_kept_and_the_oldest_leaves_first() -> None:
+    known = ModelCapabilities()
+    lists = [[tool(f"f{number}"), tool("g")] for number in range(MAX_LISTS + 2)]
+    for one in lists:
+        found(known, one, out=(1,), unproven=(1,))
+        found(known, one, out=(1,), unproven=(1,))
+    sizes = [len(accepted_tools(one, known)) for one in lists]
+    assert sizes == [2, 2] + [1] * MAX_LISTS
+    assert len(known.refused_tools) == MAX_LISTS
+
+
+@given(st.lists(TOOLS, min_size=1, max_size=6, unique_by=tool_digest), st.data())
+def test_a_list_is_sent_as_the_search_saw_it_accepted(
+    tools: list[ToolDefinition], data: st.DataObject
+) -> None:
+    form = st.sampled_from(["whole", "bare", "out"])
+    forms = [data.draw(form) for _ in tools]
+    kept = [at for at, one in enumerate(forms) if one != "out"]
+    degraded = [at for at, one in enumerate(forms) if one != "whole"]
+    unproven = tuple(at for at in degraded if data.draw(st.booleans()))
+    finding = Finding(
+        fault="tools",
+        bare=tuple(at for at, one in enumerate(forms) if one == "bare"),
+        out=tuple(at for at, one in enumerate(forms) if one == "out"),
+        unproven=unproven,
+    )
+    known = ModelCapabilities()
+    remember_finding(finding, tools, known)
+    expected = [bare_tool(tools[at]) if forms[at] == "bare" else tools[at] for at in kept]
+    assert accepted_tools(tools, known) == expected
+    assert accepted_tools(expected, known) == expected

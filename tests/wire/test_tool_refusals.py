@@ -16,6 +16,8 @@ from host.errors import (
 from host.wire.culprit_search import Finding
 from host.wire.failure import words_of
 from host.wire.tool_refusals import (
+    blames_ceiling,
+    blames_choice,
     is_probe_refused,
     isolation_notice,
     may_be_tools,
@@ -23,6 +25,10 @@ from host.wire.tool_refusals import (
     suspects_in,
 )
 
+SPENT = (
+    "Could not finish the message because max_tokens or model output limit was reached. Please "
+    "try again with higher max_tokens."
+)
 NAMES = ["mail__send", "mail__send_all", "disk-read", "x", "", "clock__now"]
 
 
@@ -75,7 +81,11 @@ def test_a_refusal_about_something_else_costs_no_probe(error: WireError) -> None
         (EndpointRefused(None, "anything"), True),
         (EndpointUnavailable(1, 500, detail="failed to parse grammar"), True),
         (EndpointUnavailable(1, 500, detail="Failed to parse tools: no name"), True),
-        (EndpointRefused(400, "Could not finish: max_tokens or model output limit reached"), False),
+        (EndpointRefused(400, SPENT), False),
+        (EndpointRefused(400, "Could not finish: model output limit reached"), False),
+        (EndpointRefused(400, "In context=('properties', 'max_tokens'): no 'type'"), True),
+        (EndpointRefused(400, "max_tokens must be greater than thinking.budget_tokens"), True),
+        (EndpointRefused(400, "Failed to call a function. Please adjust your prompt."), False),
         (EndpointRefused(401, "Invalid API Key"), None),
         (EndpointUnavailable(1, 429, detail="slow down"), None),
         (EndpointUnavailable(1, None, detail="lost"), None),
@@ -87,6 +97,21 @@ def test_a_probe_is_refused_by_words_about_the_request_alone(
     error: WireError, refused: bool | None
 ) -> None:
     assert is_probe_refused(error, words_of(error)) is refused
+
+
+@pytest.mark.parametrize(
+    ("words", "ceiling", "choice"),
+    [
+        ("`max_tokens` must be greater than `thinking.budget_tokens`.", True, False),
+        ("Invalid 'max_output_tokens': integer below minimum value", True, False),
+        ("min_tokens must not exceed max_tokens=1", True, False),
+        ("Thinking mode does not support this tool_choice", False, True),
+        ("Invalid schema for function 'f'", False, False),
+        ("", False, False),
+    ],
+)
+def test_what_a_refusal_blames_beside_the_tools(words: str, ceiling: bool, choice: bool) -> None:
+    assert (blames_ceiling(words), blames_choice(words)) == (ceiling, choice)
 
 
 @given(
@@ -132,6 +157,13 @@ def test_a_part_of_a_name_is_no_name(words: str) -> None:
             (
                 "m does not take the schemas of a (same), b (why 1), c (why 2), d (same), e, "
                 "2 more: their parameters are told in words"
+            ),
+        ),
+        (
+            Finding(fault="too many", bare=(1,), out=(5, 6), unproven=(5, 6), most=5),
+            (
+                "m does not take the schema of b (why 1): its parameters are told in words; takes "
+                "5 tools in one request and no more: left out f, g"
             ),
         ),
         (Finding(fault="all tools"), "m takes no tools (same); going on without any"),

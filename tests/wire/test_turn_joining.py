@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from host.records import ToolCall, Turn, TurnUsage
 from host.wire.turn_joining import (
     FreshText,
+    begun_answer,
     fresh_part,
     is_continuable,
     join_turns,
     join_usage,
+    prefilled,
 )
 
 CALL: ToolCall = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -35,6 +37,59 @@ ANSWER = "It was a dark and stormy night, and the rain fell in torrents"
 )
 def test_only_text_cut_at_its_ceiling_can_be_continued(turn: Turn, expected: bool) -> None:
     assert is_continuable(turn) is expected
+
+
+# --- the request --------------------------------------------------------------------------------
+
+_QUESTION = {"role": "user", "content": "q"}
+_CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+
+
+@pytest.mark.parametrize(
+    ("last", "ends"),
+    [
+        (_QUESTION, [_QUESTION, {"role": "assistant", "content": "more"}]),
+        (_CALLING, [_CALLING, {"role": "assistant", "content": "more"}]),
+        (
+            {"role": "assistant", "content": "begun ", "prefix": True},
+            [{"role": "assistant", "content": "begun more", "prefix": True}],
+        ),
+        ({"role": "assistant", "content": None}, [{"role": "assistant", "content": "more"}]),
+        (
+            {"role": "assistant", "content": [{"type": "text", "text": "begun "}]},
+            [
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "text", "text": "begun "},
+                        {"type": "text", "text": "more"},
+                    ],
+                }
+            ],
+        ),
+    ],
+)
+def test_an_answer_goes_on_from_the_words_a_request_ends_with(
+    last: dict[str, Any], ends: list[dict[str, Any]]
+) -> None:
+    body = {"model": "m", "messages": [_QUESTION, last]}
+    changed = prefilled(body, "more")
+    assert changed == {"model": "m", "messages": [_QUESTION, *ends]}
+    assert body["messages"] == [_QUESTION, last]
+    assert begun_answer(changed).endswith("more")
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
+def test_going_on_again_and_again_is_one_message(pieces: list[str]) -> None:
+    body: dict[str, Any] = {"messages": [_QUESTION]}
+    for piece in pieces:
+        body = prefilled(body, piece)
+    assert body["messages"] == [_QUESTION, {"role": "assistant", "content": "".join(pieces)}]
+    assert begun_answer(body) == "".join(pieces)
+
+
+def test_a_request_without_messages_can_be_gone_on_with() -> None:
+    assert prefilled({"messages": []}, "x")["messages"] == [{"role": "assistant", "content": "x"}]
 
 
 # --- what is new --------------------------------------------------------------------------------

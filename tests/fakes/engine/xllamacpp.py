@@ -6,6 +6,7 @@ What becomes of it is written in the variable FAKE_ENGINE_FATE:
 - ``mute``: importing it never ends;
 - ``small``: the machine has next to no memory;
 - ``refuses``: loading fails as llama.cpp fails, with a log;
+- ``overflows``: loading fails for a parameter that it cannot take;
 - ``illegal``, ``killed``: the process dies of a signal while it loads;
 - ``stuck``: loading never ends;
 - ``dies``: the process dies in the middle of an answer;
@@ -96,6 +97,8 @@ def _meet_fate() -> None:
         case "refuses":
             sys.stderr.write(LOG)
             raise RuntimeError("Failed to init server, please check the input params.")
+        case "overflows":
+            raise OverflowError("value too large to convert to int")
         case "illegal":
             os.kill(os.getpid(), signal.SIGILL)
         case "killed":

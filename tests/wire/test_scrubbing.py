@@ -15,10 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.errors import EndpointRefused, StreamBroken, WireError
+from host.errors import EndpointRefused, EndpointUnavailable, StreamBroken, WireError
 from host.text.redaction import Redactor
+from host.wire.clients import Endpoints
 from host.wire.exchange import exchange
-from host.wire.failure import cleaned, scrub
+from host.wire.scrubbing import carried_schemas, cleaned, scrub
+from host.wire.settings import EndpointSettings
+from host.wire.side_tasks import ask
 from host.wire.streaming import stream_turn
 
 KEY = "sk-very-secret-0001"
@@ -141,3 +144,119 @@ async def test_an_unreadable_answer_leaves_no_secret_behind_the_error(text: str)
             assert caught.value.__cause__ is None
             assert caught.value.__context__ is None
             assert KEY not in _told(caught.value)
+
+
+# --- odd headers ------------------------------------------------------------------------------
+
+ODD_HEADERS: list[tuple[bytes, bytes]] = [
+    (b"x-msg", "模型".encode()),
+    (b"x-msg", b"caf\xe9"),
+    (b"set-cookie", b"a=\xff"),
+    ("x-größe".encode(), b"1"),
+    (b"content-type", b"text/html; charset=bogus-8"),
+]
+
+
+def _odd(status: int, *headers: tuple[bytes, bytes]) -> openai.AsyncOpenAI:
+    def answered(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(status, headers=headers, content=b'{"error":{"message":"no"}}')
+
+    return openai.AsyncOpenAI(
+        api_key=KEY,
+        base_url="http://endpoint.test/v1",
+        max_retries=0,
+        http_client=httpx2.AsyncClient(transport=httpx2.MockTransport(answered)),
+    )
+
+
+@pytest.mark.parametrize("status", [400, 404, 503])
+@pytest.mark.parametrize("header", ODD_HEADERS)
+async def test_an_odd_header_does_not_take_the_place_of_the_error(
+    header: tuple[bytes, bytes], status: int
+) -> None:
+    async with _odd(status, header, (b"x-seen", KEY.encode())) as client:
+        for ask in (
+            partial(stream_turn, client, {"model": "m", "messages": []}),
+            partial(exchange, client, "/models"),
+        ):
+            with pytest.raises((EndpointRefused, EndpointUnavailable), match="no") as caught:
+                await ask()
+            cause = caught.value.__cause__
+            assert isinstance(cause, openai.APIStatusError)
+            assert header in cause.response.headers.raw
+            assert (b"x-seen", b"***") in cause.response.headers.raw
+
+
+@pytest.mark.parametrize("header", [*ODD_HEADERS[:2], *ODD_HEADERS[3:]])
+async def test_every_way_to_an_endpoint_survives_an_odd_header(header: tuple[bytes, bytes]) -> None:
+    def open_http() -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            transport=httpx2.MockTransport(
+                lambda _: httpx2.Response(404, headers=[header], content=b'{"error":"no"}')
+            )
+        )
+
+    settings = EndpointSettings(base_url="http://endpoint.test/v1", api_key=KEY)
+    async with Endpoints(open_http=open_http) as endpoints:
+        assert await endpoints.context_limit(settings, "m") == 0
+        with pytest.raises(EndpointRefused, match="no"):
+            await endpoints.list_models(settings)
+        with pytest.raises(EndpointRefused, match="no"):
+            await ask(endpoints, settings, "m", "s", "u")
+
+
+@given(st.text(min_size=4).filter(str.strip), st.sampled_from(["utf-8", "latin-1"]), st.binary())
+def test_a_secret_leaves_a_header_in_either_charset(secret: str, charset: str, rest: bytes) -> None:
+    try:
+        value = secret.encode(charset)
+    except UnicodeEncodeError:
+        return
+    response = httpx2.Response(400, headers=[(b"x-a", b"<" + value + b">"), (b"x-b", rest)])
+    outline = cleaned(response, Redactor([secret]))
+    told = dict(outline.headers.raw)[b"x-a"]
+    assert value not in told or secret in "***"
+    if secret.encode("utf-8", "replace") not in rest and value not in rest:
+        assert dict(outline.headers.raw)[b"x-b"] == rest
+
+
+class _Unable(Redactor):
+    """Fails at a text that holds a certain word."""
+
+    def redact(self, text: str) -> str:
+        if "odd" in text:
+            raise ValueError(text)
+        return super().redact(text)
+
+
+@pytest.mark.parametrize("odd", ["header", "body", "message", "address"])
+def test_what_cannot_be_cleaned_is_dropped_and_the_error_stays(odd: str) -> None:
+    words = {name: f"{KEY} odd" if name == odd else KEY for name in ("header", "body", "message")}
+    request = httpx2.Request("GET", f"http://endpoint.test/{'odd' if odd == 'address' else ''}")
+    response = httpx2.Response(
+        400, headers={"x-seen": words["header"]}, json={"a": words["body"]}, request=request
+    )
+    error = openai.BadRequestError(
+        words["message"], response=response, body={"message": words["body"]}
+    )
+    scrub(error, _Unable([KEY]))
+    assert KEY not in _told(error)
+    assert (error.status_code, error.response.status_code) == (400, 400)
+    assert error.request.method == "GET"
+
+
+@pytest.mark.parametrize(
+    ("body", "held"),
+    [
+        ({"tools": []}, True),
+        ({"response_format": {"type": "json_object"}}, True),
+        ({"messages": [{"content": '{"tools":[],"response_format":1}'}]}, False),
+    ],
+)
+async def test_the_outline_of_a_request_says_whether_it_held_schemas(
+    body: dict[str, Any], held: bool
+) -> None:
+    async with _odd(400) as client:
+        with pytest.raises(EndpointRefused) as caught:
+            await stream_turn(client, {"model": "m", **body})
+    assert carried_schemas(caught.value.__cause__) is held
+    assert carried_schemas(caught.value) is None
