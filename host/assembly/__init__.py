@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from host.assembly.active_run import ActiveRun
     from host.assembly.fleet_settings import pool_settings
-    from host.assembly.host import DEFAULT_SYSTEM_PROMPT, Host
+    from host.assembly.host import Host
     from host.assembly.local_engine import LocalEngine
+    from host.assembly.loop_settings import DEFAULT_SYSTEM_PROMPT
     from host.assembly.opening import open_host
     from host.assembly.settling import StatusChanges, wait_until_settled
     from host.assembly.subscribers import Subscriber
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DEFAULT_SYSTEM_PROMPT": "host.assembly.host",
+    "DEFAULT_SYSTEM_PROMPT": "host.assembly.loop_settings",
     "ActiveRun": "host.assembly.active_run",
     "Host": "host.assembly.host",
     "LocalEngine": "host.assembly.local_engine",

@@ -38,6 +38,7 @@ class ConfiguredModel:
         self._name = model
         self._agent = agent
         self._model: EndpointModel | None = None
+        self._window = 0
 
     async def turn(
         self,
@@ -63,6 +64,38 @@ class ConfiguredModel:
                 on_output=on_output,
                 on_notice=on_notice,
             )
+
+    async def continue_turn(
+        self,
+        turn: Turn,
+        messages: Sequence[Message],
+        tools: Sequence[ToolDefinition],
+        *,
+        max_continuations: int = 1,
+        on_thinking: TextListener | None = None,
+        on_output: TextListener | None = None,
+        on_notice: TextListener | None = None,
+    ) -> Turn:
+        """Goes on with a turn that was cut at its ceiling (`EndpointModel.continue_turn`)."""
+        async with self._asked() as model:
+            return await model.continue_turn(
+                turn,
+                messages,
+                tools,
+                max_continuations=max_continuations,
+                on_thinking=on_thinking,
+                on_output=on_output,
+                on_notice=on_notice,
+            )
+
+    async def window(self) -> int:
+        """The model's context window in tokens; 0 for unknown.
+
+        Raises:
+            WireError: the endpoint failed.
+        """
+        async with self._asked():
+            return self._window
 
     async def ask_json(self, system: str, user: str, schema: Mapping[str, Any]) -> object | None:
         """Asks beside the run for JSON of a shape (`EndpointModel.ask_json`).
@@ -91,6 +124,7 @@ class ConfiguredModel:
                 choice, stated = await choice.ready(), 0  # it knows what it was told to serve
             settings = endpoint_settings(choice, agent)
             window = await self._endpoints.context_limit(settings, self._name, stated)
+            self._window = window
             self._model = EndpointModel(
                 self._endpoints,
                 settings,

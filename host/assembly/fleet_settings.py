@@ -13,5 +13,4 @@ def pool_settings(config: HostConfig) -> PoolSettings:
         client_name="mcp-agent-host",
         client_version=__version__,
         secret_env=config.secret_env,
-        max_result_chars=config.agent.max_result_chars or None,
     )

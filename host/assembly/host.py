@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -16,23 +17,32 @@ from host.assembly.active_run import ActiveRun, RunStart
 from host.assembly.background import HOOK_GRACE_SECONDS
 from host.assembly.configured_model import ConfiguredModel
 from host.assembly.local_engine import LocalEngine
+from host.assembly.loop_settings import approver, loop_settings
+from host.assembly.run_tracer import run_tracer
 from host.assembly.settling import both, wait_until_settled
 from host.assembly.subscribers import Subscriber, tell
+from host.catalogue import carry_over
 from host.config import EndpointChoice, HostConfig
 from host.errors import ConfigError
 from host.event_bus import EventBus
-from host.loop import AgentLoopOptions, RunControl, RunHooks
+from host.loop import AgentLoopOptions, EventSink, PersonAsker, RunControl, RunHooks
 from host.pool import ServerPool
 from host.records import HookContext, HookEvent, HookOutcome, Message, Run
 from host.toolbox import PoolToolbox
 from host.wire import Endpoints
 
-DEFAULT_SYSTEM_PROMPT = (
-    "You act for the user through tools. Where a tool can look something up, compute it or do it, "
-    "call it: never compute, guess or explain what a tool could do. When the tools have answered, "
-    "tell the user the result in plain words."
-)
-"""Said to the model where the servers file has no ``agent.systemPrompt``."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The arguments of ``Host.start``."""
+
+    question: str
+    history: Sequence[Message]
+    session_id: str | None
+    servers: Sequence[str] | None
+    after: Run | None
+    control: RunControl
+    ask_person: PersonAsker | None
 
 
 class Host:
@@ -82,7 +92,9 @@ class Host:
         history: Sequence[Message] = (),
         session_id: str | None = None,
         servers: Sequence[str] | None = None,
+        after: Run | None = None,
         control: RunControl | None = None,
+        ask_person: PersonAsker | None = None,
     ) -> AbstractAsyncContextManager[ActiveRun]:
         """Starts a run of one question for the length of a block; leaving early cancels it.
 
@@ -91,34 +103,28 @@ class Host:
                 ``sessionStart`` hooks run, too.
             session_id: names the conversation to hooks; None for a new one.
             servers: ids of the servers it may reach; None for all, empty for none.
+            after: the run that this question follows, in place of ``history``: its conversation,
+                the tools that it loaded, and what was measured.
             control: a stop button of the caller's own.
+            ask_person: asked about calls that ``agent.approve`` leaves to a person; None denies
+                them.
 
         Raises:
             ConfigError: no endpoint or no model was configured (on entering).
         """
         run_id = str(uuid.uuid4())
-        control = control or RunControl()
+        asked = _Asked(
+            question=question,
+            history=history,
+            session_id=session_id,
+            servers=servers,
+            after=after,
+            control=control or RunControl(),
+            ask_person=ask_person,
+        )
         emit = partial(self._emit, run_id)
-
-        def prepare() -> AgentLoopOptions:
-            agent = self._config.agent
-            return AgentLoopOptions(
-                self._model(),
-                PoolToolbox(self.pool, servers=servers),
-                [*history, {"role": "user", "content": question}],
-                system=agent.system_prompt or DEFAULT_SYSTEM_PROMPT,
-                discovery=agent.discovery,
-                loaded=self.pool.always_loaded(servers),
-                parallel=agent.parallel,
-                max_tool_iterations=agent.max_tool_iterations,
-                deadline=self._deadline(),
-                hooks=self._hooks(session_id or run_id, servers, first=not history),
-                on_event=emit,
-                control=control,
-                task_group=self._group,
-            )
-
-        return RunStart(ActiveRun(run_id, self.events, control, emit), prepare, self._runs)
+        active = ActiveRun(run_id, self.events, asked.control, emit)
+        return RunStart(active, partial(self._options, asked, run_id, emit), self._runs)
 
     async def ask(
         self,
@@ -127,7 +133,9 @@ class Host:
         history: Sequence[Message] = (),
         session_id: str | None = None,
         servers: Sequence[str] | None = None,
+        after: Run | None = None,
         control: RunControl | None = None,
+        ask_person: PersonAsker | None = None,
     ) -> Run:
         """Runs one question to its end; arguments as for ``start``.
 
@@ -136,7 +144,13 @@ class Host:
             RunFailed: an error ended the run; it carries the run so far.
         """
         starting = self.start(
-            question, history=history, session_id=session_id, servers=servers, control=control
+            question,
+            history=history,
+            session_id=session_id,
+            servers=servers,
+            after=after,
+            control=control,
+            ask_person=ask_person,
         )
         async with starting as active:
             return await active.result()
@@ -166,12 +180,42 @@ class Host:
         self.endpoints.reset()
         self.events.reset()
 
+    def _options(self, asked: _Asked, run_id: str, emit: EventSink) -> AgentLoopOptions:
+        agent, servers, after = self._config.agent, asked.servers, asked.after
+        history = after.messages if after else asked.history
+        carried = carry_over(after.loaded, after.used) if after else []
+        toolbox = PoolToolbox(self.pool, servers=servers)
+        endpoint, name = self._named_model()
+        model = ConfiguredModel(self.endpoints, endpoint, name, agent)
+        return AgentLoopOptions(
+            model,
+            toolbox,
+            [*history, {"role": "user", "content": asked.question}],
+            loaded=[*self.pool.always_loaded(servers), *carried],
+            ledger=after.ledger if after else (),
+            hooks=self._hooks(asked.session_id or run_id, servers, first=not history),
+            approve=approver(agent, toolbox.catalogue(), self._trusted()),
+            ask_person=asked.ask_person,
+            context_length=model.window,
+            on_event=emit,
+            control=asked.control,
+            task_group=self._group,
+            tracer=run_tracer(
+                self._config,
+                self.pool,
+                endpoint,
+                name,
+                run_id=run_id,
+                session_id=asked.session_id,
+            ),
+            **loop_settings(agent, now=datetime.now(UTC)),
+        )
+
     def _emit(self, run_id: str, **fields: Any) -> None:
         tell(self._subscribers, self.events.emit(run_id, **fields))
 
-    def _deadline(self) -> datetime | None:
-        seconds = self._config.agent.deadline_seconds
-        return None if seconds is None else datetime.now(UTC) + timedelta(seconds=seconds)
+    def _trusted(self) -> set[str]:
+        return {row.id for row in self._config.rows if row.trust_annotations}
 
     def _hooks(self, session_id: str, servers: Sequence[str] | None, *, first: bool) -> RunHooks:
         async def run(event: HookEvent, context: HookContext) -> list[HookOutcome]:
@@ -181,7 +225,7 @@ class Host:
         context: HookContext = {"session": {"id": session_id}, "host": "agent-host"}
         return RunHooks(run=run, context=context, events=events)
 
-    def _model(self) -> ConfiguredModel:
+    def _named_model(self) -> tuple[EndpointChoice | LocalEngine, str]:
         choice = self._endpoint
         model = None
         if choice is not None:
@@ -189,4 +233,4 @@ class Host:
         if choice is None or model is None:
             wanted = "no endpoint and model to ask; write agent.baseUrl and agent.model"
             raise ConfigError(self._config.source, [wanted])
-        return ConfiguredModel(self.endpoints, choice, model, self._config.agent)
+        return choice, model

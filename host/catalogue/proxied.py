@@ -7,6 +7,7 @@ tools stay the same for the whole run, the endpoint can keep the whole prompt ca
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from host.catalogue.load_tools import (
 from host.catalogue.name_resolution import MAX_PER_LOAD, NameResolution, advice, refusals
 from host.errors import ToolArgumentsError
 from host.records import CatalogueServer, ToolDefinition, ToolFailure
-from host.text.json_text import compact_json
+from host.text.json_text import compact_json, parse_json_strict
 from host.text.terminal_text import one_line
 from host.text.tool_arguments import parse_tool_arguments
 
@@ -168,6 +169,20 @@ def proxy_load_result(
 def holds_definitions(text: str) -> bool:
     """Whether a tool result opens as a proxied load does: pruning it would unload its tools."""
     return text.startswith(_DEFINITIONS_LEAD)
+
+
+def defined_names(text: str) -> list[str]:
+    """The tools whose definitions a tool result holds; [] for a result that is none of a load."""
+    if not holds_definitions(text):
+        return []
+    block, _, _ = text.partition("\n\n")
+    names: list[str] = []
+    for line in block.split("\n")[1:]:
+        with suppress(ValueError):
+            read = parse_json_strict(line)
+            if isinstance(read, dict) and isinstance(read.get("name"), str):
+                names.append(read["name"])
+    return names
 
 
 def _definition_line(definition: ToolDefinition) -> str:

@@ -12,12 +12,13 @@ from typing import TypeAlias
 import anyio
 
 from host.assembly import Host, open_host
+from host.cli.approving import terminal_approver
 from host.cli.opening import connecting_line, endpoint_flags, missing_lines, text_or_stdin
 from host.cli.run_view import RunView
 from host.cli.screen import Screen
 from host.config import HostConfig, resolve_model
 from host.errors import ConfigError, RunError
-from host.loop import RunControl
+from host.loop import PersonAsker, RunControl
 from host.records import PoolEvent, Run, RunEvent, event_json
 
 View: TypeAlias = Callable[[RunEvent | PoolEvent], None]
@@ -47,12 +48,14 @@ async def _ask(config: HostConfig, arguments: argparse.Namespace, question: str)
     elif arguments.quiet:
         view = _drop
     watched = WhileRead(view)
+    may_ask = not (arguments.json or arguments.quiet)
+    ask_person = terminal_approver(config.agent.approve, screen, may_ask=may_ask)
     tell = screen.notice
     endpoint = await resolve_model(config, endpoint_flags(arguments), on_notice=tell)
     try:
         async with open_host(config, watched, endpoint=endpoint, on_notice=tell) as host:
             await start_together(host, config, screen)
-            run = await ask_once(host, question, watched.control)
+            run = await ask_once(host, question, watched.control, ask_person)
             if watched.is_deserted:
                 raise BrokenPipeError
             if arguments.quiet:
@@ -62,18 +65,26 @@ async def _ask(config: HostConfig, arguments: argparse.Namespace, question: str)
         screen.end_line()
 
 
-async def ask_once(host: Host, question: str, control: RunControl | None = None) -> Run:
+async def ask_once(
+    host: Host,
+    question: str,
+    control: RunControl | None = None,
+    ask_person: PersonAsker | None = None,
+) -> Run:
     """The run of a question that is a conversation of its own; its end is told to the hooks.
 
     Args:
         control: the run's stop button; None for none.
+        ask_person: asked about calls that need a person's word; None denies them.
 
     Raises:
         RunFailed: an error ended it.
     """
     session_id = str(uuid.uuid4())
     try:
-        run = await host.ask(question, session_id=session_id, control=control)
+        run = await host.ask(
+            question, session_id=session_id, control=control, ask_person=ask_person
+        )
     except RunError as error:
         await host.end_session(session_id, status="error", reply=error.run.answer)
         raise

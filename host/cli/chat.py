@@ -15,14 +15,15 @@ from functools import partial
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from host.assembly import Host, open_host
+from host.cli.approving import terminal_approver
 from host.cli.ask import report_end, start_together
 from host.cli.opening import endpoint_flags
 from host.cli.run_view import RunView
 from host.cli.screen import Screen
 from host.config import HostConfig, resolve_model
 from host.errors import HostError, failed_run
-from host.loop import RunControl
-from host.records import Message, Run
+from host.loop import PersonAsker, RunControl
+from host.records import Run
 
 PROMPT = "you> "
 TICK_SECONDS = 0.2
@@ -32,6 +33,7 @@ TICK_SECONDS = 0.2
 def chat(config: HostConfig, arguments: argparse.Namespace) -> int:
     """Talks until end of input. The fleet lives on a loop of its own, the keyboard here."""
     screen = Screen()
+    ask_person = terminal_approver(config.agent.approve, screen)
     with start_blocking_portal() as portal:
         endpoint = portal.call(
             lambda: resolve_model(config, endpoint_flags(arguments), on_notice=screen.notice)
@@ -41,7 +43,7 @@ def chat(config: HostConfig, arguments: argparse.Namespace) -> int:
         )
         with opened as host:
             portal.call(start_together, host, config, screen)
-            conversation = _Conversation(host, portal, screen)
+            conversation = _Conversation(host, portal, screen, ask_person)
             conversation.talk()
             conversation.end()
     return 0
@@ -50,12 +52,15 @@ def chat(config: HostConfig, arguments: argparse.Namespace) -> int:
 class _Conversation:
     """The history of one chat, and the turn under way."""
 
-    def __init__(self, host: Host, portal: BlockingPortal, screen: Screen) -> None:
+    def __init__(
+        self, host: Host, portal: BlockingPortal, screen: Screen, ask_person: PersonAsker | None
+    ) -> None:
         self._host = host
         self._portal = portal
         self._screen = screen
+        self._ask_person = ask_person
         self._session_id = str(uuid.uuid4())
-        self._history: tuple[Message, ...] = ()
+        self._last: Run | None = None
         self._status, self._reply = "", ""
 
     def talk(self) -> None:
@@ -92,18 +97,21 @@ class _Conversation:
             self._screen.fail(str(error))
             # What the failed turn had done stays part of the conversation.
             self._status, so_far = "error", failed_run(error)
-            if so_far is not None:
-                self._history = so_far.messages
+            self._last = so_far or self._last
             return
         self._screen.end_line()
-        self._history, self._reply = run.messages, run.answer
+        self._last, self._reply = run, run.answer
         self._status = "ok" if run.stop_reason == "completed" else "stopped"
         if not control.stopped:  # whoever pressed Ctrl-C knows
             report_end(run, self._screen)
 
     async def _ask(self, question: str, control: RunControl) -> Run:
         return await self._host.ask(
-            question, history=self._history, session_id=self._session_id, control=control
+            question,
+            after=self._last,
+            session_id=self._session_id,
+            control=control,
+            ask_person=self._ask_person,
         )
 
 

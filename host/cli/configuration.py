@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from host.config import HostConfig, find_servers_file, load_config
@@ -22,4 +23,12 @@ def read_config(arguments: argparse.Namespace) -> HostConfig:
     if not getattr(arguments, "quiet", False):
         for notice in config.notices:
             sys.stderr.write(f"{one_line(notice)}\n")
-    return config
+    return with_discovery(config, arguments)
+
+
+def with_discovery(config: HostConfig, arguments: argparse.Namespace) -> HostConfig:
+    """The configuration with the way of discovery that a command's flag names, if it does."""
+    mode = getattr(arguments, "discovery", None)
+    if mode is None:
+        return config
+    return replace(config, agent=config.agent.model_copy(update={"discovery": mode}))

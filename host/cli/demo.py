@@ -73,7 +73,7 @@ class RecordedEndpoint(Protocol):
 def demo(arguments: argparse.Namespace) -> int:
     """Runs the demo; 1 when the run stops early or does not follow its recording."""
     if not _is_live(arguments):
-        for flag in ("model", "api_key", "question"):
+        for flag in ("model", "api_key", "question", "discovery"):
             if getattr(arguments, flag):
                 name = flag.replace("_", "-")
                 problem = "needs --base-url or --gguf: without one a recording plays"
@@ -97,7 +97,8 @@ async def _demo(arguments: argparse.Namespace) -> int:
         screen.notice(f"The model is {endpoint.name} in {endpoint.path}.")
     else:
         screen.notice(f"The model is {endpoint.model} at {endpoint.shown_url}.")
-    return await _play(arguments.question or QUESTION, endpoint, AgentSettings(), screen)
+    settings = AgentSettings(discovery=arguments.discovery or "names")
+    return await _play(arguments.question or QUESTION, endpoint, settings, screen)
 
 
 async def _play_recording(recorded: RecordedEndpoint, screen: Screen) -> int:

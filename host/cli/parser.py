@@ -8,6 +8,7 @@ import host
 from host.cli.flag_values import at_least_one, positive_seconds, web_address
 
 ABOUT = "Point a model at a fleet of MCP servers: names first, schemas on demand."
+DISCOVERY_MODES = ("names", "eager", "proxied", "keywords", "preselect", "guided")
 EXIT_STATUSES = (
     "Exit status: 0 done; 1 the run or a server failed; 2 wrong usage or configuration; "
     "130 interrupted."
@@ -66,6 +67,14 @@ def _add_endpoint(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--api-key", metavar="KEY", help="its key (better: OPENAI_API_KEY)")
 
 
+def _add_discovery(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--discovery",
+        choices=DISCOVERY_MODES,
+        help="how the model learns of tools (default: agent.discovery, else names)",
+    )
+
+
 def _add_json(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
@@ -78,6 +87,7 @@ def _add_demo(commands: Commands[argparse.ArgumentParser]) -> None:
         config=False,
     )
     _add_endpoint(parser)
+    _add_discovery(parser)
     parser.add_argument(
         "--question", metavar="TEXT", help="your own question (needs --base-url or --gguf)"
     )
@@ -87,6 +97,7 @@ def _add_ask(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _command(commands, "ask", "ask one question and stream the answer")
     parser.add_argument("question", metavar="QUESTION", help="the question; - reads it from stdin")
     _add_endpoint(parser)
+    _add_discovery(parser)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print every event as one JSON line")
     group.add_argument("--quiet", action="store_true", help="print the answer only")
@@ -95,6 +106,7 @@ def _add_ask(commands: Commands[argparse.ArgumentParser]) -> None:
 def _add_chat(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _command(commands, "chat", "talk in turns; Ctrl-C stops the turn, Ctrl-D ends")
     _add_endpoint(parser)
+    _add_discovery(parser)
 
 
 def _add_servers(commands: Commands[argparse.ArgumentParser]) -> None:

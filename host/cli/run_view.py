@@ -76,17 +76,23 @@ def receipt_lines(bill: Receipt) -> list[str]:
         else "the endpoint counted none"
     )
     failed = f" ({bill.failed_calls} failed)" if bill.failed_calls else ""
+    beside = f" ({bill.asides} beside the turns: {bill.aside_tokens:,} tokens)"
+    idle = counted(bill.wasted_round_trips, "turn")
+    wasted = f"; {idle} loaded tools for nothing" if bill.wasted_round_trips else ""
     saved = f" (estimate; {bill.saved_share:.0%} saved)" if bill.eager_tokens else " (estimate)"
     spent = f"model {duration(bill.model_seconds)}, tools {duration(bill.tool_seconds)}"
     rows = [
-        ("requests", f"{bill.requests}"),
+        ("requests", f"{bill.requests}{beside if bill.asides else ''}"),
         ("tokens", counted_by),
         (
             "tools in prompt",
             f"{bill.catalogue_tokens:,} catalogue + {bill.schema_tokens:,} schemas (estimate)",
         ),
         ("all schemas, always", f"{bill.eager_tokens:,}{saved}"),
-        ("tool calls", f"{bill.tool_calls}, after {counted(bill.loads, 'load')}{failed}"),
+        (
+            "tool calls",
+            f"{bill.tool_calls}, after {counted(bill.loads, 'load')}{failed}{wasted}",
+        ),
         ("time", f"{duration(bill.seconds)} ({spent})"),
     ]
     width = max(len(name) for name, _ in rows)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from host.config.agent_settings import AgentSettings
@@ -23,13 +23,21 @@ _EXPECTED = {
     "float_type": "must be a number",
     "bool_type": "must be true or false",
     "dict_type": "must be an object",
-    "greater_than_equal": "must be {ge} or more",
-    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be {ge:g} or more",
+    "greater_than": "must be more than {gt:g}",
     "string_pattern_mismatch": "must be an address such as http://localhost:8080/v1",
     "string_too_short": "must not be empty",
     "literal_error": "must be one of {expected}",
     "finite_number": "must be a finite number",
+    "missing": "is missing",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
 }
+
+_OUR_TYPES = ("repeat_limit", "tool_pattern")
+"""Mistakes that word themselves."""
 
 
 def read_agent(
@@ -60,21 +68,45 @@ def read_agent(
         settings = AgentSettings.model_validate(fields, by_alias=True, by_name=False)
     except ValidationError as error:
         return AgentSettings(), secrets, tuple(unset), _problems(error)
-    both = settings.gguf is not None and settings.base_url is not None
-    problems = ["agent.gguf and agent.baseUrl exclude each other; keep one"] if both else []
-    return settings, secrets, tuple(unset), problems
+    return settings, secrets, tuple(unset), _contradictions(settings)
+
+
+def _contradictions(settings: AgentSettings) -> list[str]:
+    problems = []
+    if settings.gguf is not None and settings.base_url is not None:
+        problems.append("agent.gguf and agent.baseUrl exclude each other; keep one")
+    if (settings.max_cost is None) != (settings.prices is None):
+        problems.append("agent.maxCost and agent.prices only work together; write both or neither")
+    return problems
 
 
 def _problems(error: ValidationError) -> list[str]:
     problems = []
     for fault in error.errors(include_url=False, include_input=False):
-        field = str(fault["loc"][0])
+        path = [str(part) for part in fault["loc"]]
+        field = _written_path(fault["loc"])
         if fault["type"] == "extra_forbidden":
-            near = nearest_name(field, FIELDS)
-            remedy = f'did you mean "{near}"?' if near else f"known are {', '.join(FIELDS)}"
-            problems.append(f"agent.{field} is not a known field; {remedy}")
+            known = FIELDS if len(path) == 1 else _fields_of(path[0])
+            near = nearest_name(path[-1], known)
+            remedy = f'did you mean "{near}"?' if near else f"known are {', '.join(known)}"
+            problems.append(f"{field} is not a known field; {remedy}")
             continue
         words: Mapping[str, Any] = fault.get("ctx", {})
         expected = _EXPECTED.get(fault["type"], "has a wrong value")
-        problems.append(f"agent.{field} {expected.format_map(words)}")
+        if fault["type"] in _OUR_TYPES:
+            expected = fault["msg"]
+        problems.append(f"{field} {expected.format_map(words)}")
     return problems
+
+
+def _written_path(places: Sequence[str | int]) -> str:
+    """Where a value stands, as people write it: ``agent.approve.deny[0]``."""
+    return "agent" + "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in places)
+
+
+def _fields_of(alias: str) -> tuple[str, ...]:
+    """The fields of the object that stands under a field of the settings."""
+    field = next(f for name, f in AgentSettings.model_fields.items() if to_camel(name) == alias)
+    models = [part for part in get_args(field.annotation) if isinstance(part, type)]
+    inner = next(model for model in models if issubclass(model, BaseModel))
+    return tuple(to_camel(name) for name in inner.model_fields)

@@ -2,10 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from host.config.approval_settings import ApprovalSettings
+
+Discovery = Literal["names", "eager", "proxied", "keywords", "preselect", "guided"]
+
+_STRICT = ConfigDict(
+    frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, strict=True
+)
+
+
+def _never_or_two(value: int) -> int:
+    if value == 1:
+        raise PydanticCustomError("repeat_limit", "must be 0 (never) or at least 2")
+    return value
+
+
+RepeatLimit = Annotated[int, Field(ge=0), AfterValidator(_never_or_two)]
+
+
+class PriceSettings(BaseModel):
+    """What a million tokens cost, in any currency; ``cached`` None for as much as others."""
+
+    model_config = _STRICT
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
 
 
 class AgentSettings(BaseModel):
@@ -20,15 +48,22 @@ class AgentSettings(BaseModel):
         loading_timeout_seconds: patience with a model that is still being loaded.
         context_length: the model's window in tokens; 0 asks the endpoint. A model's file is
             served with it; 0 takes what the model was trained for and the memory holds.
-        discovery: ``names`` (catalogue and load_tools) or ``eager`` (every schema, always).
+        discovery: how the model learns of tools (``host.loop.AgentLoopOptions``).
+        preselect_routing: whether tools chosen before the first request stand alone in it.
         max_tool_iterations: requests whose tools run.
         deadline_seconds: for one question; None for no limit.
-        max_result_chars: a longer tool result is cut in the middle; 0 cuts none.
+        max_cost, prices: ends a run whose tokens cost so much; together or not at all.
+        stuck_after, stuck_pairs_after, stuck_empty_after: repetitions that end a run; 0 for never.
+        finish: ``summarise`` lets a stuck or capped run sum up what it found.
+        max_continuations: how often a reply cut at its ceiling is gone on with.
+        compact: fold a conversation that fills the model's window.
+        max_result_chars: of a longer tool result the model is shown beginning and end, and reads
+            the rest in pieces; 0 shows all.
+        approve: which calls may be made without asking; None for all.
+        capture_content: whether traces hold what was said, too.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, strict=True
-    )
+    model_config = _STRICT
 
     base_url: str | None = Field(None, pattern=r"^https?://\S+$")
     api_key: str | None = Field(None, repr=False)
@@ -44,8 +79,19 @@ class AgentSettings(BaseModel):
     loading_timeout_seconds: float = Field(120, ge=0)
     context_length: int = Field(0, ge=0)
     system_prompt: str = ""
-    discovery: Literal["names", "eager"] = "names"
+    discovery: Discovery = "names"
+    preselect_routing: Literal["exclusive", "append"] = "exclusive"
     parallel: bool = True
     max_tool_iterations: int = Field(20, ge=1)
     deadline_seconds: float | None = Field(None, gt=0)
+    max_cost: float | None = Field(None, ge=0)
+    prices: PriceSettings | None = None
+    stuck_after: RepeatLimit = 3
+    stuck_pairs_after: RepeatLimit = 3
+    stuck_empty_after: RepeatLimit = 3
+    finish: Literal["stop", "summarise"] = "stop"
+    max_continuations: int = Field(0, ge=0)
+    compact: bool = False
     max_result_chars: int = Field(20_000, ge=0)
+    approve: ApprovalSettings | None = None
+    capture_content: bool = False

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 import anyio
 
+from host.catalogue import LOAD_TOOLS
 from host.errors import ContextOverflow, RunFailed, RunOverflow
 from host.loop.agent_calls import AgentCalls
 from host.loop.agent_options import AgentLoopOptions
-from host.loop.call_reading import ReadCall, read_turn
-from host.loop.discovery import Discovery
-from host.loop.hook_context import last_question, question_index, with_context
-from host.loop.next_step import stop_after_turn, stop_before_call, stop_before_request
+from host.loop.asking import Asking
+from host.loop.big_results import ResultShelf, last_number
+from host.loop.call_reading import ReadCall, read_turn, recovery_notice
+from host.loop.callbacks import resolved, told
+from host.loop.discovery import Front
+from host.loop.folding import Folding
+from host.loop.guided_steps import steps_in
+from host.loop.guiding import Guide
+from host.loop.hook_context import last_question, message_text, question_index, with_context
+from host.loop.ledger import rebase_ledger
+from host.loop.next_step import stop_after_empty, stop_after_turn, stop_before_call
+from host.loop.proxied_discovery import ProxiedDiscovery
+from host.loop.routing import Routing, opened_discovery
 from host.loop.run_control import Interrupted, Interruption, RunControl
 from host.loop.run_events import RunEvents
 from host.loop.run_hooks import gather_before, notify_briefly, notify_later
-from host.loop.run_record import RunRecord, usage_sum
-from host.loop.stop_reasons import Budget, Deadline, Streak
+from host.loop.run_record import RunRecord
+from host.loop.stop_reasons import Budget, Deadline, Repetition
 from host.loop.tool_batch import error_message, run_batch
-from host.loop.transcript import assistant_message, ids_in, not_run_text, with_answers
-from host.records import AssistantMessage, Message, Run, StopReason, ToolDefinition, Turn
+from host.loop.transcript import NO_RESULT_TEXT, assistant_message, ids_in, with_answers
+from host.records import AssistantMessage, Message, Run, StopReason, Turn
 
 SUMMARISED_STOPS: frozenset[StopReason] = frozenset({"backstop", "stuck-loop"})
 """The stops after which one more request makes sense: neither time nor money is out."""
@@ -35,12 +43,11 @@ SUMMARY_REQUEST = (
 )
 """What a model without tools is asked last; it never enters the transcript."""
 
-LENGTH_NOTICE = (
-    "the reply was cut off at its token ceiling; raise max_tokens if answers or calls look cut"
-)
+ANSWER_REQUEST = "Every tool has answered. Tell the result in plain words, as an answer to me."
+"""Said to a guided model behind its results, which it would repeat the call for otherwise."""
 
-Subject = TypeVar("Subject")
-Value = TypeVar("Value")
+EMPTY_REQUEST = "Your last reply was empty. Answer the question, or call a tool."
+"""Said to a model that said nothing; it never enters the transcript."""
 
 
 async def run_agent_loop(options: AgentLoopOptions) -> Run:
@@ -58,12 +65,22 @@ async def run_agent_loop(options: AgentLoopOptions) -> Run:
     """
     deadline = Deadline.of(options.deadline, now=options.now(), clock_seconds=anyio.current_time())
     control = options.control or RunControl()
+    asked = with_answers(options.messages, NO_RESULT_TEXT)
     record = RunRecord(
-        messages=with_answers(options.messages, not_run_text("stopped")),
+        messages=asked,
         max_tool_iterations=options.max_tool_iterations,
+        ledger=rebase_ledger(tuple(options.ledger), options.messages, asked),
     )
+    interruption = Interruption(control=control, deadline=deadline)
+    with options.tracer.run(options.messages) as span:
+        run = await _played(options, record, interruption)
+        span.ended(run)
+    return run
+
+
+async def _played(options: AgentLoopOptions, record: RunRecord, interruption: Interruption) -> Run:
     try:
-        loop = _AgentRun(options, record, Interruption(control=control, deadline=deadline))
+        loop = _AgentRun(options, record, interruption)
         reason = await loop.play()
         await loop.notify_hooks()
     except Exception as error:
@@ -86,11 +103,37 @@ class _AgentRun:
         self._interruption = interruption
         self._events = RunEvents(sink=options.on_event)
         self._question = last_question(record.messages)
-        self._budget = Budget(max_cost=options.max_cost)
-        self._streak = Streak()
+        self._repetition = Repetition()
+        self._empty_turns = 0
         self._step = 0
         self._answered = False
-        self._discovery = Discovery(options.toolbox, options.discovery, options.loaded)
+        self._discovery = opened_discovery(options)
+        self._shelf = ResultShelf(
+            options.max_result_chars, after=last_number(map(message_text, record.messages))
+        )
+        self._asking = Asking(
+            options=options,
+            record=record,
+            discovery=self._discovery,
+            events=self._events,
+            interruption=interruption,
+            budget=Budget(max_cost=options.max_cost),
+        )
+        self._folding = Folding(
+            options=options, record=record, asking=self._asking, events=self._events
+        )
+        self._routing = Routing(
+            options=options, discovery=self._discovery, asking=self._asking, events=self._events
+        )
+
+        self._guide: Guide | None = None
+        if options.discovery == "guided":
+            self._guide = Guide(
+                question=message_text(self._question) if self._question else "",
+                discovery=self._discovery,
+                asking=self._asking,
+                events=self._events,
+            )
 
     async def play(self) -> StopReason:
         """Runs to the end; returns why it ended."""
@@ -101,6 +144,11 @@ class _AgentRun:
             return reason
         finally:
             self._record.loaded = self._discovery.loaded
+            self._record.whole_results = {
+                call.id: whole
+                for call in self._record.tool_calls
+                if (whole := self._shelf.whole(call.id)) is not None
+            }
             self._record.seconds = anyio.current_time() - started
 
     async def notify_hooks(self) -> None:
@@ -118,7 +166,7 @@ class _AgentRun:
     async def _play(self) -> StopReason:
         try:
             await self._gather_context()
-            reason = await self._take_steps()
+            reason = self._due() or await self._take_steps()
             if reason in SUMMARISED_STOPS and self._options.finish == "summarise":
                 await self._answer_unmade_calls(reason)
                 await self._summarise()
@@ -140,6 +188,7 @@ class _AgentRun:
         self._record.notes.extend(gathered.notes)
 
     async def _take_steps(self) -> StopReason:
+        await self._choose_tools()
         reason = self._due()
         while reason is None:
             reason = await self._take_step(self._step)
@@ -148,83 +197,141 @@ class _AgentRun:
                 reason = self._due()
         return reason
 
+    async def _choose_tools(self) -> None:
+        question = message_text(self._question) if self._question else ""
+        chosen = await self._routing.choose(question)
+        if isinstance(self._discovery, ProxiedDiscovery):
+            self._discovery.reread(self._record.messages)
+            await self._append(
+                self._discovery.shortlist([*self._options.loaded, *chosen], self._record.messages)
+            )
+        else:
+            self._routing.begin_with(chosen)
+
     def _due(self) -> StopReason | None:
-        return stop_before_request(
-            self._interruption.deadline,
-            anyio.current_time(),
-            stopped=self._interruption.control.stopped,
-            requests_left=self._options.max_tool_iterations - self._step,
-        )
+        due = self._interruption.due()
+        if due is None and self._record.requests and self._asking.budget.spent_up:
+            return "budget"
+        is_spent = self._step >= self._options.max_tool_iterations
+        return due or ("backstop" if is_spent else None)
 
     async def _take_step(self, step: int) -> StopReason | None:
-        await self._replace_messages(step)
-        system = self._discovery.system(self._options.system)
-        turn = await self._ask(step, system, self._discovery.show())
+        await self._prepare(step)
+        reason = self._due()
+        if reason is not None:
+            return reason
+        turn = await self._next_turn(step)
         names = self._discovery.callable_names
         read = read_turn(
             turn,
             taken_ids=ids_in(self._record.messages),
-            recoverable=names if names and self._options.recover_tool_calls else None,
+            recoverable=names if names and self._reads_calls else None,
         )
         if read.recovered:
-            self._events.tell("notice", step, text=_recovery_notice(read.recovered))
+            self._events.tell("notice", step, text=recovery_notice(read.recovered))
+        is_empty = not read.calls and not read.turn.content.strip()
+        self._empty_turns = self._empty_turns + 1 if is_empty else 0
+        if is_empty and self._options.stuck_empty_after:
+            return await self._pass_over(read.turn, step)
         await self._accept(read.turn, read.message, step)
-        reason = stop_after_turn(len(read.calls), budget=self._budget)
+        calls = [self._discovery.unwrapped(call) for call in read.calls]
+        reason = stop_after_turn(len(calls), budget=self._asking.budget)
         self._answered = reason == "completed"
-        reason = reason or self._stuck(read.calls)
-        if reason is not None:
-            return reason
-        desk = AgentCalls(
+        reason = reason or self._stuck(calls)
+        return reason or await self._run_calls(calls, step)
+
+    async def _pass_over(self, turn: Turn, step: int) -> StopReason | None:
+        """Takes in a turn that said nothing: it is no answer, and no part of the transcript."""
+        self._record.turn = turn
+        await told(self._options.on_turn, turn, step)
+        self._events.tell("notice", step, text="the reply was empty")
+        if self._asking.budget.spent_up:
+            return "budget"
+        return stop_after_empty(self._empty_turns, self._options.stuck_empty_after)
+
+    async def _run_calls(self, calls: Sequence[ReadCall], step: int) -> StopReason | None:
+        before = self._discovery.loaded
+        reason = await run_batch(
+            calls,
+            self._desk(step),
+            parallel=self._options.parallel,
+            interruption=self._interruption,
+        )
+        if self._discovery.on_demand and all(call.name == LOAD_TOOLS for call in calls):
+            new = tuple(name for name in self._discovery.loaded if name not in before)
+            self._record.requests[-1] = replace(self._record.requests[-1], loaded=new)
+        return reason
+
+    @property
+    def _reads_calls(self) -> bool:
+        """Whether a call that the model wrote as text is one."""
+        is_done = self._guide is not None and self._guide.is_done
+        return self._options.recover_tool_calls and not is_done
+
+    def _desk(self, step: int) -> AgentCalls:
+        return AgentCalls(
             step=step,
-            toolbox=self._options.toolbox,
+            options=self._options,
             discovery=self._discovery,
             record=self._record,
             events=self._events,
-            approve=self._options.approve,
+            shelf=self._shelf,
+            interruption=self._interruption,
             tell_message=self._tell_message,
         )
-        return await run_batch(
-            read.calls, desk, parallel=self._options.parallel, interruption=self._interruption
-        )
 
-    async def _replace_messages(self, step: int) -> None:
-        before_step = self._options.before_step
-        if before_step is None:
-            return
-        replaced = await self._interruption.cut_short(
-            partial(_resolved, before_step, list(self._record.messages), step)
-        )
-        if replaced is not None:
-            self._record.messages = list(replaced)
-
-    async def _ask(
-        self,
-        step: int,
-        system: str,
-        tools: list[ToolDefinition],
-        closing: Sequence[Message] = (),
-    ) -> Turn:
-        self._events.tell("turn", step)
-        messages = [*_system_message(system), *self._history(), *closing]
-        started = anyio.current_time()
-        turn = await self._interruption.cut_short(
-            lambda: self._options.model.turn(
-                messages,
-                tools,
-                on_thinking=lambda text: self._events.tell("thinking", step, text=text),
-                on_output=lambda text: self._events.tell("output", step, text=text),
-                on_notice=lambda text: self._events.tell("notice", step, text=text),
+    async def _prepare(self, step: int) -> None:
+        """Lets the caller replace the transcript, then folds it where it grew too long."""
+        before = self._record.messages
+        if self._options.before_step is not None:
+            replaced = await self._interruption.cut_short(
+                partial(resolved, self._options.before_step, list(before), step)
             )
-        )
-        seconds = anyio.current_time() - started
-        self._record.requests.append(self._discovery.trace(step, tools, turn.usage, seconds))
-        self._record.usage = usage_sum(self._record.usage, turn.usage)
-        if self._options.price is not None:
-            self._budget = self._budget.charged(self._options.price(turn.usage))
-        self._events.usage(step, self._record.usage, turn)
-        if turn.finish_reason == "length":
-            self._events.tell("notice", step, text=LENGTH_NOTICE)
-        return turn
+            if replaced is not None:
+                self._rewrite(list(replaced))
+        await self._take_folded(await self._folding.folded(step, self._record.messages))
+
+    async def _take_folded(self, folded: list[Message]) -> bool:
+        """Takes a folded transcript and shows again what it lost; whether it is another."""
+        if folded is self._record.messages:
+            return False
+        lost = self._rewrite(folded)
+        if isinstance(self._discovery, ProxiedDiscovery):
+            await self._append(self._discovery.shortlist(lost, folded))
+        return True
+
+    def _rewrite(self, messages: list[Message]) -> tuple[str, ...]:
+        """Takes other messages for the transcript; returns the tools no longer shown in it."""
+        known = self._discovery.loaded
+        self._record.rewrite(messages)
+        if not isinstance(self._discovery, ProxiedDiscovery):
+            return ()
+        self._discovery.reread(messages)
+        shown = self._discovery.loaded
+        return tuple(name for name in known if name not in shown)
+
+    async def _next_turn(self, step: int) -> Turn:
+        front = self._routing.front(step)
+        if self._guide is not None:
+            index = question_index(self._record.messages, self._question)
+            steps = steps_in(self._record.messages[index + 1 :])
+            failed = sum(not call.ok for call in self._record.tool_calls)
+            turn = await self._guide.next_call(step, steps, failed)
+            if turn is not None:
+                return turn
+            front = self._guide.front
+        closing: list[Message] = []
+        if self._empty_turns:
+            closing = [{"role": "user", "content": EMPTY_REQUEST}]
+        elif self._guide is not None and self._guide.is_done:
+            closing = [{"role": "user", "content": ANSWER_REQUEST}]
+        system = self._options.system
+        try:
+            return await self._asking.step(step, system, front, [*self._history(), *closing])
+        except ContextOverflow:
+            if not await self._take_folded(await self._folding.forced(step, self._record.messages)):
+                raise
+        return await self._asking.step(step, system, front, [*self._history(), *closing])
 
     def _history(self) -> list[Message]:
         messages, hooks = self._record.messages, self._options.hooks
@@ -236,58 +343,51 @@ class _AgentRun:
     async def _accept(self, turn: Turn, message: AssistantMessage, step: int) -> None:
         """Tells of the turn, then writes it down."""
         self._record.turn = turn
-        await _told(self._options.on_turn, turn, step)
+        await told(self._options.on_turn, turn, step)
         self._record.messages.append(message)
         await self._tell_message(message, step)
 
     def _stuck(self, calls: Sequence[ReadCall]) -> StopReason | None:
-        exempt = self._options.stuck_exempts_read_only
-        self._streak, longest = self._streak.after_step(
-            None if exempt and self._discovery.is_read_only(call.name) else call.key
+        options = self._options
+        self._repetition, streak, alternation = self._repetition.after_step(
+            None
+            if options.stuck_exempts_read_only and self._discovery.is_read_only(call.name)
+            else call.key
             for call in calls
         )
-        return stop_before_call(longest, self._options.stuck_after)
+        return stop_before_call(
+            streak,
+            options.stuck_after,
+            alternation=alternation,
+            pairs_after=options.stuck_pairs_after,
+        )
 
     async def _summarise(self) -> None:
-        closing: list[Message] = [{"role": "user", "content": SUMMARY_REQUEST}]
-        turn = await self._ask(self._step, self._options.system, [], closing)
+        closing: Message = {"role": "user", "content": SUMMARY_REQUEST}
+        try:
+            turn = await self._asking.step(
+                self._step,
+                self._options.system,
+                Front(prompt="", tools=[]),
+                [*self._history(), closing],
+                is_last=True,
+            )
+        except Interrupted:
+            raise
+        except Exception as error:  # noqa: BLE001  # the run has its end already
+            self._events.tell("notice", self._step, text=f"no summary: {error_message(error)}")
+            return
         answer = replace(turn, tool_calls=())
         await self._accept(answer, assistant_message(answer.content), self._step)
         self._answered = True
 
     async def _answer_unmade_calls(self, reason: StopReason) -> None:
-        missing = self._record.unanswered(reason)
-        self._record.messages.extend(missing)
-        for message in missing:
+        await self._append(self._record.unanswered(reason))
+
+    async def _append(self, messages: Sequence[Message]) -> None:
+        self._record.messages.extend(messages)
+        for message in messages:
             await self._tell_message(message, self._step)
 
     async def _tell_message(self, message: Message, step: int) -> None:
-        await _told(self._options.on_message, message, step)
-
-
-async def _told(sink: Callable[[Subject, int], object] | None, subject: Subject, step: int) -> None:
-    if sink is not None:
-        answer = sink(subject, step)
-        if inspect.isawaitable(answer):
-            await answer
-
-
-async def _resolved(
-    callback: Callable[[list[Message], int], Value | Awaitable[Value]],
-    messages: list[Message],
-    step: int,
-) -> Value:
-    answer = callback(messages, step)
-    return await answer if inspect.isawaitable(answer) else answer
-
-
-def _system_message(system: str) -> list[Message]:
-    return [{"role": "system", "content": system}] if system else []
-
-
-def _recovery_notice(calls: int) -> str:
-    many = "1 tool call was" if calls == 1 else f"{calls} tool calls were"
-    return (
-        f"{many} written as text and read back from it; the endpoint's tool-call parser does not "
-        "seem to match the model's template"
-    )
+        await told(self._options.on_message, message, step)

@@ -95,3 +95,12 @@ def _read_call(call: ToolCall, finish_reason: str) -> ReadCall:
     except ToolArgumentsError as error:
         return ReadCall(id=call["id"], name=name, raw=raw, args=None, problem=str(error))
     return ReadCall(id=call["id"], name=name, raw=raw, args=args)
+
+
+def recovery_notice(calls: int) -> str:
+    """What whoever watches is told of calls that were written as text."""
+    many = "1 tool call was" if calls == 1 else f"{calls} tool calls were"
+    return (
+        f"{many} written as text and read back from it; the endpoint's tool-call parser does not "
+        "seem to match the model's template"
+    )

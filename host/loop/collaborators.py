@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from host.records import (
     CatalogueServer,
@@ -27,7 +27,10 @@ Now: TypeAlias = Callable[[], datetime]
 """Returns the wall clock's time, aware."""
 
 Decision: TypeAlias = Literal["allow"] | tuple[Literal["deny"], str]
-"""An approver's word on one call; the text of a refusal is what the model reads."""
+"""The last word on one call; the text of a refusal is what the model reads."""
+
+Verdict: TypeAlias = Decision | Literal["ask"]
+"""A policy's word on one call: a decision, or that a person is to make it."""
 
 
 class Model(Protocol):
@@ -51,6 +54,25 @@ class Model(Protocol):
 
     async def ask_json(self, system: str, user: str, schema: dict[str, Any]) -> object | None:
         """Asks a side question and returns the JSON value answered, or None without one."""
+        ...
+
+
+@runtime_checkable
+class ContinuingModel(Protocol):
+    """A model that can go on with an answer that was cut at its ceiling."""
+
+    async def continue_turn(
+        self,
+        turn: Turn,
+        messages: list[Message],
+        tools: list[ToolDefinition],
+        *,
+        max_continuations: int = 1,
+        on_thinking: TextSink | None = None,
+        on_output: TextSink | None = None,
+        on_notice: TextSink | None = None,
+    ) -> Turn:
+        """The turn with what was still to be said, or the same turn where that failed."""
         ...
 
 
@@ -110,8 +132,11 @@ MessageSink: TypeAlias = Callable[[Message, int], object]
 TurnSink: TypeAlias = Callable[[Turn, int], object]
 """Called with each answered turn and its step; an awaitable answer is awaited."""
 
-Approver: TypeAlias = Callable[[ToolCallRequest], Decision | Awaitable[Decision]]
-"""Decides on one call."""
+Approver: TypeAlias = Callable[[ToolCallRequest], Verdict | Awaitable[Verdict]]
+"""Judges one call."""
+
+PersonAsker: TypeAlias = Callable[[ToolCallRequest], Awaitable[Decision]]
+"""Asks a person about one call; the time this takes does not count against the run's deadline."""
 
 Transcript: TypeAlias = Sequence[Message]
 

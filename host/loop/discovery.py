@@ -2,54 +2,81 @@
 
 With names, the system prompt lists every tool and never changes, and definitions are declared in
 the order they were loaded, appended only (design §5). Eagerly, all are declared from the start.
+Proxied (``proxied_discovery``), two tools are declared and nothing else, ever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 from host.catalogue import (
+    CALL_TOOL,
     LOAD_TOOLS,
     LOAD_TOOLS_DEFINITION,
+    NameResolution,
     catalogue_prompt,
     expand_names,
     load_result,
+    proxied_call,
     requested_names,
 )
+from host.loop.call_reading import ReadCall
 from host.loop.collaborators import Toolbox
-from host.records import CatalogueTool, RequestTrace, ToolDefinition, TurnUsage
+from host.records import CatalogueServer, CatalogueTool, ToolDefinition, ToolFailure
 from host.text.json_text import compact_json
-from host.text.tokens import estimate_tokens, tools_tokens
+from host.text.tokens import tools_tokens
 from host.text.truncation import truncate_text
 
 MAX_PROBLEM_CHARS = 1_000
 """How much of what is wrong with a blind call's arguments is told; values may be quoted in it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front:
+    """What a request says of tools.
+
+    Attributes:
+        prompt: the catalogue, for the system prompt; "" for none.
+        tools: the declared definitions; the same list object while nothing is loaded.
+    """
+
+    prompt: str
+    tools: list[ToolDefinition]
+
+    def system(self, own: str) -> str:
+        """The system prompt: the caller's own, a blank line, the catalogue."""
+        return "\n\n".join(part for part in (own, self.prompt) if part)
+
+
 class Discovery:
     """The tools of one run: its catalogue as it stood at the beginning, and what is declared.
 
     Args:
+        on_demand: list the tools by name and let the model load them; without tools, or False,
+            all that there is is declared.
         loaded: names to declare at once; those that are not in the catalogue are left out.
+
+    Attributes:
+        catalogue: every offered tool by server.
+        tools: the same by name; of two with one name the first.
+        front: what the next request says of tools, unless it is routed.
     """
 
-    def __init__(
-        self, toolbox: Toolbox, mode: Literal["names", "eager"], loaded: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, toolbox: Toolbox, *, on_demand: bool, loaded: Iterable[str] = ()) -> None:
         self._toolbox = toolbox
-        self._catalogue = tuple(toolbox.catalogue())
-        self._tools: dict[str, CatalogueTool] = {}
-        for server in self._catalogue:
+        self.catalogue: tuple[CatalogueServer, ...] = tuple(toolbox.catalogue())
+        self.tools: dict[str, CatalogueTool] = {}
+        for server in self.catalogue:
             for tool in server.tools:
-                self._tools.setdefault(tool.name, tool)
+                self.tools.setdefault(tool.name, tool)
         self._declared: dict[str, ToolDefinition] = {}
-        self.on_demand = mode == "names" and bool(self._tools)
-        self.tools: list[ToolDefinition] = [LOAD_TOOLS_DEFINITION] if self.on_demand else []
-        self.prompt = catalogue_prompt(self._catalogue) if self.on_demand else ""
-        self.load(loaded if self.on_demand else self._tools)
+        self._own: list[str] = []
+        self.on_demand = on_demand and bool(self.tools)
+        self.front = self._first_front()
         self._shown: frozenset[str] = frozenset()
+        self.load(loaded if self.on_demand else self.tools)
 
     @property
     def loaded(self) -> tuple[str, ...]:
@@ -59,39 +86,55 @@ class Discovery:
     @property
     def callable_names(self) -> list[str]:
         """The names a model may have meant when it wrote a call as text."""
-        return [*self._tools, LOAD_TOOLS] if self.on_demand else list(self._declared)
+        named = [*self.tools, LOAD_TOOLS] if self.on_demand else list(self._declared)
+        return [*named, *self._own]
 
-    def system(self, own: str) -> str:
-        """The system prompt: the caller's own, a blank line, the catalogue."""
-        return "\n\n".join(part for part in (own, self.prompt) if part)
+    @property
+    def eager_tokens(self) -> int:
+        """What declaring every tool of the catalogue takes, by estimate."""
+        if self.on_demand:
+            return sum(tool.tokens for tool in self.tools.values())
+        return tools_tokens(self.front.tools)
 
-    def show(self) -> list[ToolDefinition]:
-        """The tools of the request that is sent now; from here on it knows their schemas.
-
-        The same list object while nothing is loaded, and never changed.
-        """
+    def show(self) -> Front:
+        """What the request that is sent now says; from here on the model knows its schemas."""
         self._shown = frozenset(self._declared)
-        return self.tools
+        return self.front
+
+    def show_only(self, names: Sequence[str]) -> Front:
+        """A request that declares just these loaded tools and lists none by name."""
+        known = [self._declared[name] for name in names if name in self._declared]
+        self._shown = frozenset(definition["function"]["name"] for definition in known)
+        return Front(prompt="", tools=known)
 
     def load(self, names: Iterable[str]) -> list[str]:
         """Declares the catalogued tools named, from the next request on; returns the new ones.
 
         A tool that the toolbox has no definition for stays undeclared.
         """
-        wanted = [name for name in names if name in self._tools and name not in self._declared]
+        wanted = [name for name in names if name in self.tools and name not in self._declared]
         found: dict[str, ToolDefinition] = {}
         for definition in self._toolbox.definitions(wanted) if wanted else ():
             found.setdefault(definition["function"]["name"], definition)
         new = {name: found[name] for name in wanted if name in found}
         if new:
             self._declared.update(new)
-            self.tools = [*self.tools, *new.values()]
+            self._declare(list(new.values()))
         return list(new)
+
+    def declare(self, tool: ToolDefinition) -> None:
+        """Declares a tool of the host's own, behind what there is."""
+        self._own.append(tool["function"]["name"])
+        self.front = replace(self.front, tools=[*self.front.tools, tool])
+
+    def definition(self, name: str) -> ToolDefinition | None:
+        """The definition of a loaded tool; None for any other."""
+        return self._declared.get(name)
 
     def answer_load(self, args: Mapping[str, Any]) -> tuple[str, bool]:
         """Loads what a ``load_tools`` call asks for; returns its result and whether any matched."""
         before = self.loaded
-        resolution = expand_names(requested_names(args), self._catalogue)
+        resolution = expand_names(requested_names(args), self.catalogue)
         self.load(resolution.matched)
         gone = [name for name in resolution.matched if name not in self._declared]
         if gone:
@@ -100,12 +143,25 @@ class Discovery:
                 matched=tuple(name for name in resolution.matched if name in self._declared),
                 unknown=(*resolution.unknown, *gone),
             )
-        text = load_result(resolution, self._catalogue, loaded=before)
-        return text, bool(resolution.matched)
+        return self._load_text(resolution, before), bool(resolution.matched)
+
+    def unwrapped(self, call: ReadCall) -> ReadCall:
+        """The call that is meant: of a ``call_tool`` call the one inside, if such a thing exists.
+
+        A host's own tool of that name is left alone; so is an unreadable call.
+        """
+        if call.name != CALL_TOOL or CALL_TOOL in self.tools or not self.on_demand:
+            return call
+        if call.args is None:
+            return call
+        inner = proxied_call(call.args, self.catalogue)
+        if isinstance(inner, ToolFailure):
+            return replace(call, args=None, problem=inner.message)
+        return replace(call, name=inner.name, args=inner.args, raw=compact_json(inner.args))
 
     def is_blind(self, name: str) -> bool:
-        """Whether the tool is catalogued and the last request did not declare it."""
-        return self.on_demand and name in self._tools and name not in self._shown
+        """Whether the tool is catalogued and the model has not seen its definition."""
+        return self.on_demand and name in self.tools and name not in self._shown
 
     def misfit(self, name: str, problems: Sequence[str]) -> str:
         """What the model reads after a blind call whose arguments do not fit."""
@@ -130,25 +186,17 @@ class Discovery:
         """Whether the tool says that calling it twice is calling it once."""
         return self.is_read_only(name) or self._hint(name, "idempotentHint")
 
-    def trace(
-        self, step: int, tools: list[ToolDefinition], usage: TurnUsage, seconds: float
-    ) -> RequestTrace:
-        """The record of an answered request that declared ``tools``.
+    def _first_front(self) -> Front:
+        if not self.on_demand:
+            return Front(prompt="", tools=[])
+        return Front(prompt=catalogue_prompt(self.catalogue), tools=[LOAD_TOOLS_DEFINITION])
 
-        Without tools it carried no catalogue either.
-        """
-        schema_tokens = tools_tokens(tools)
-        eager = sum(tool.tokens for tool in self._tools.values())
-        return RequestTrace(
-            step=step,
-            tools=tuple(tool["function"]["name"] for tool in tools),
-            catalogue_tokens=estimate_tokens(self.prompt) if tools else 0,
-            schema_tokens=schema_tokens,
-            eager_schema_tokens=eager if self.on_demand else tools_tokens(self.tools),
-            usage=usage,
-            seconds=seconds,
-        )
+    def _declare(self, new: list[ToolDefinition]) -> None:
+        self.front = replace(self.front, tools=[*self.front.tools, *new])
+
+    def _load_text(self, resolution: NameResolution, before: tuple[str, ...]) -> str:
+        return load_result(resolution, self.catalogue, loaded=before)
 
     def _hint(self, name: str, hint: str) -> bool:
-        tool = self._tools.get(name)
+        tool = self.tools.get(name)
         return tool is not None and (tool.annotations or {}).get(hint) is True

@@ -54,12 +54,28 @@ def stop_after_turn(
     return None
 
 
-def stop_before_call(streak_length: int, stuck_after: int) -> StopReason | None:
+def stop_before_call(
+    streak_length: int, stuck_after: int, *, alternation: int = 0, pairs_after: int = 0
+) -> StopReason | None:
     """Why the next call is not to be run: it is the ``stuck_after``-th of its kind in a row.
 
-    A ``stuck_after`` of 0 never stops.
+    Or the last of a pair of calls that comes for the ``pairs_after``-th time. 0 never stops.
+
+    Args:
+        alternation: how many calls have been two by turns, the next one included.
     """
-    return "stuck-loop" if 0 < stuck_after <= streak_length else None
+    is_streak = 0 < stuck_after <= streak_length
+    return "stuck-loop" if is_streak or 0 < 2 * pairs_after <= alternation else None
+
+
+def stop_after_empty(empty_turns: int, stuck_empty_after: int) -> StopReason | None:
+    """What a turn with neither text nor calls means, the ``empty_turns``-th in a row.
+
+    None to ask again; a ``stuck_empty_after`` of 0 takes it for the answer.
+    """
+    if stuck_empty_after == 0:
+        return "completed"
+    return "stuck-loop" if empty_turns >= stuck_empty_after else None
 
 
 def stop_after_call(budget: Budget) -> StopReason | None:

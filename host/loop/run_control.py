@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -66,17 +67,43 @@ class RunControl:
             self._scopes.discard(scope)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Interruption:
-    """What may cut a run short from outside: a person, or the hour."""
+    """What may cut a run short from outside: a person, or the hour.
+
+    Attributes:
+        deadline: when time is up, as things stand: never while ``paused``, and later after it.
+    """
 
     control: RunControl = field(default_factory=RunControl)
     deadline: Deadline = field(default_factory=Deadline)
+    _timed: set[anyio.CancelScope] = field(default_factory=set, init=False)
+    _pauses: int = field(default=0, init=False)
+    _paused_from: tuple[Deadline, float] = field(default=(Deadline(), 0.0), init=False)
 
     def due(self) -> StopReason | None:
         """Why nothing may be begun now; None when it may."""
         now = anyio.current_time()
         return stop_before_request(self.deadline, now, stopped=self.control.stopped)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Lets no time run out while the block waits for a person; a stop cuts as ever.
+
+        Afterwards the deadline is later by as long as the block took, also for what was under way
+        all the while. Of blocks that overlap the time counts once.
+        """
+        if self._pauses == 0:
+            self._paused_from = self.deadline, anyio.current_time()
+            self._move(math.inf)
+        self._pauses += 1
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+            if self._pauses == 0:
+                before, since = self._paused_from
+                self._move(before.at_seconds + (anyio.current_time() - since))
 
     async def cut_short(self, work: Callable[[], Awaitable[Answer]]) -> Answer:
         """Awaits ``work()`` until it ends, the run is stopped, or its time is up.
@@ -90,11 +117,19 @@ class Interruption:
         reason = self.due()
         if reason is None:
             with anyio.CancelScope(deadline=self.deadline.at_seconds) as scope:
+                self._timed.add(scope)
                 try:
                     with self.control.attached(scope):
                         return await work()
                 except Exception:
                     if not scope.cancel_called:
                         raise
+                finally:
+                    self._timed.discard(scope)
             reason = "stopped" if self.control.stopped else "deadline"
         raise Interrupted(reason)
+
+    def _move(self, at_seconds: float) -> None:
+        self.deadline = Deadline(at_seconds=at_seconds)
+        for scope in self._timed:
+            scope.deadline = at_seconds

@@ -46,16 +46,22 @@ class RunEvents:
         """Tells what a call was answered."""
         self.tell("tool-result", step, text=preview(text), name=name, ok=ok, id=call_id)
 
-    def usage(self, step: int, total: TurnUsage, turn: Turn) -> None:
-        """Tells the run's totals so far, and under ``turn`` what this turn took."""
-        self.tell("usage", step, usage=usage_report(total, turn))
+    def usage(self, step: int, total: TurnUsage, turn: Turn, extra: Mapping[str, Any] = {}) -> None:
+        """Tells the run's totals so far, and under ``turn`` what this turn took.
+
+        Args:
+            extra: further figures of the turn, such as what became of the endpoint's cache.
+        """
+        self.tell("usage", step, usage=usage_report(total, turn, extra))
 
     def note(self, note: HookNote) -> None:
         """Tells what a hook did."""
         self.tell("notice", text=note_text(note))
 
 
-def usage_report(total: TurnUsage, turn: Turn) -> dict[str, Any]:
+def usage_report(
+    total: TurnUsage, turn: Turn, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """A usage event's payload: running totals, and the turn's own figures under ``turn``.
 
     Keys are camelCase; figures that were not reported are absent (agent-core §13).
@@ -68,7 +74,7 @@ def usage_report(total: TurnUsage, turn: Turn) -> dict[str, Any]:
     if total.cached_tokens is not None:
         report["cachedTokens"] = total.cached_tokens
     own = {camel_key(key): value for key, value in asdict(turn.usage).items() if value is not None}
-    return {**report, "turn": {**own, "finishReason": turn.finish_reason}}
+    return {**report, "turn": {**own, **(extra or {}), "finishReason": turn.finish_reason}}
 
 
 def note_text(note: HookNote) -> str:

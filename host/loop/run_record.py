@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from host.loop.ledger import rebase_ledger
 from host.loop.transcript import not_run_text, tool_message, unanswered_calls
 from host.records import (
     HookNote,
+    LedgerEntry,
     Message,
     RequestTrace,
     Run,
@@ -44,6 +47,13 @@ class RunRecord:
     loaded: tuple[str, ...] = ()
     context: str = ""
     seconds: float = 0.0
+    whole_results: Mapping[str, str] = field(default_factory=dict)
+    ledger: tuple[LedgerEntry, ...] = ()
+
+    def rewrite(self, messages: list[Message]) -> None:
+        """Takes other messages for the transcript; what was measured of the old ones moves."""
+        self.ledger = rebase_ledger(self.ledger, self.messages, messages)
+        self.messages = messages
 
     def unanswered(self, reason: StopReason | None) -> list[ToolMessage]:
         """The tool messages that the last calls still lack: that they were never made.
@@ -69,6 +79,8 @@ class RunRecord:
             max_tool_iterations=self.max_tool_iterations,
             context=self.context,
             seconds=self.seconds,
+            whole_results=dict(self.whole_results),
+            ledger=self.ledger,
         )
 
 

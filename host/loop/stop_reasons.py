@@ -8,7 +8,7 @@ once (design §8).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -88,21 +88,56 @@ class Streak:
         repeated = signature == self.signature
         return Streak(signature=signature, length=self.length + 1 if repeated else 1)
 
-    def after_step(self, signatures: Iterable[str | None]) -> tuple[Streak, int]:
-        """The streak once a step's calls are made, and the longest it grew on the way.
 
-        Identical calls of the step count once, where the first of them stands.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternation:
+    """How long two calls have been taking turns: after A, B, A, B it is 4."""
+
+    before: str | None = None
+    last: str | None = None
+    length: int = 0
+
+    def after(self, signature: str | None) -> Alternation:
+        """The alternation once one more call is made; an exempt call (None) ends it."""
+        if signature is None:
+            return Alternation()
+        if self.last is None or signature == self.last:
+            return Alternation(last=signature, length=1)
+        length = self.length + 1 if signature == self.before else 2
+        return Alternation(before=self.last, last=signature, length=length)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition:
+    """The agent loop's view of repeated calls: identical calls of one step count once."""
+
+    streak: Streak = Streak()
+    alternation: Alternation = Alternation()
+
+    def after_step(self, signatures: Iterable[str | None]) -> tuple[Repetition, int, int]:
+        """The repetition once a step's calls are made; exempt calls are None.
+
+        Returns also the longest streak and the longest alternation on the way.
         """
-        streak, longest = self, 0
-        seen: set[str] = set()
-        for signature in signatures:
-            if signature is not None:
-                if signature in seen:
-                    continue
-                seen.add(signature)
-            streak = streak.after(signature)
-            longest = max(longest, streak.length)
-        return streak, longest
+        streak, alternation = self.streak, self.alternation
+        longest_streak = longest_alternation = 0
+        for signature in _counted_once(signatures):
+            streak, alternation = streak.after(signature), alternation.after(signature)
+            longest_streak = max(longest_streak, streak.length)
+            longest_alternation = max(longest_alternation, alternation.length)
+        repetition = Repetition(streak=streak, alternation=alternation)
+        return repetition, longest_streak, longest_alternation
+
+
+def _counted_once(signatures: Iterable[str | None]) -> Iterator[str | None]:
+    """Each signature where it first stands; exempt ones all."""
+    seen: set[str] = set()
+    for signature in signatures:
+        if signature is not None and signature in seen:
+            continue
+        if signature is not None:
+            seen.add(signature)
+        yield signature
 
 
 def flat_signature(name: str, args: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import anyio
 
 from host.loop.run_control import Interrupted, Interruption
-from host.loop.transcript import STOPPED_TEXT, not_run_text
+from host.loop.transcript import not_run_text
 from host.records import StopReason, ToolCallRequest, ToolFailure, ToolSuccess
 
 EXECUTOR_ERROR = "executor_error"
@@ -56,6 +56,10 @@ class CallDesk(Protocol[CallIn]):
 
     def begin(self, call: CallIn, /) -> CallAnswer | Dispatch:
         """Announces the call; returns its answer, or what has to be awaited for it."""
+        ...
+
+    def cut_off(self, call: CallIn, reason: StopReason, /) -> CallAnswer:
+        """The answer of a begun call that the run's end cut off."""
         ...
 
     def answered(self, call: CallIn, answer: CallAnswer, /) -> None:
@@ -112,13 +116,13 @@ async def _one_by_one(
     for call in calls:
         reason = reason or interruption.due()
         if reason:
-            await desk.deliver([(call, _never_made(reason))])
+            await desk.deliver([(call, never_made(reason))])
             continue
         begun = desk.begin(call)
         try:
             answer = await _settled(begun, done, interruption)
         except Interrupted as stop:
-            reason, answer = stop.reason, _CUT_OFF
+            reason, answer = stop.reason, desk.cut_off(call, stop.reason)
         desk.answered(call, answer)
         await desk.deliver([(call, answer)])
     return reason
@@ -142,7 +146,7 @@ async def _side_by_side(
 ) -> StopReason | None:
     reason = interruption.due()
     if reason:
-        await desk.deliver([(call, _never_made(reason)) for call in calls])
+        await desk.deliver([(call, never_made(reason)) for call in calls])
         return reason
     answers: dict[int, CallAnswer] = {}
 
@@ -170,7 +174,8 @@ async def _side_by_side(
         await interruption.cut_short(dispatch_all)
     except Interrupted as stop:
         reason = stop.reason
-        settle([position for position in range(len(calls)) if position not in answers], _CUT_OFF)
+        for position in sorted(set(range(len(calls))) - set(answers)):
+            settle([position], desk.cut_off(calls[position], reason))
     await desk.deliver([(call, answers[position]) for position, call in enumerate(calls)])
     return reason
 
@@ -179,8 +184,6 @@ async def _dispatch(dispatch: Dispatch, settle: Callable[[CallAnswer], None]) ->
     settle(await dispatch.run())
 
 
-_CUT_OFF = CallAnswer(text=STOPPED_TEXT, ok=False)
-
-
-def _never_made(reason: StopReason) -> CallAnswer:
+def never_made(reason: StopReason) -> CallAnswer:
+    """The answer of a call that the run's end left unmade."""
     return CallAnswer(text=not_run_text(reason), ok=False, begun=False)

@@ -17,6 +17,12 @@ STOPPED_TEXT = (
 )
 """What the model reads in place of a result that never came."""
 
+NO_RESULT_TEXT = (
+    "No result of this call was kept, and it is not made again now: whether it took effect is "
+    "unknown."
+)
+"""What the model reads of a call that stands unanswered in a transcript handed in."""
+
 _WHY_NOT_RUN: dict[StopReason, str] = {
     "completed": "the run was over",
     "stuck-loop": "the same call had been made again and again",

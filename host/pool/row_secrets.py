@@ -10,9 +10,14 @@ from host.text.redaction import Redactor, secret_values
 
 def row_redactor(row: ServerRow) -> Redactor:
     """What takes the row's secrets out of texts."""
+    return Redactor(row_secrets(row))
+
+
+def row_secrets(row: ServerRow) -> tuple[str, ...]:
+    """What of the row nobody else is to read: values of its environment, headers and address."""
     if isinstance(row, StdioServerRow):
-        return Redactor(secret_values(row.env))
-    return Redactor((*secret_values(headers=row.headers, url=row.url), _user_info(row.url)))
+        return tuple(secret_values(row.env))
+    return (*secret_values(headers=row.headers, url=row.url), _user_info(row.url))
 
 
 def _user_info(url: str) -> str:

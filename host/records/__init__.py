@@ -19,7 +19,7 @@ from host.records.messages import (
     ToolMessage,
     UserMessage,
 )
-from host.records.runs import RequestTrace, Run, StopReason
+from host.records.runs import LedgerEntry, RequestPurpose, RequestTrace, Run, StopReason
 from host.records.tools import (
     CatalogueServer,
     CatalogueTool,
@@ -44,8 +44,10 @@ __all__ = [
     "HookMessage",
     "HookNote",
     "HookOutcome",
+    "LedgerEntry",
     "Message",
     "PoolEvent",
+    "RequestPurpose",
     "RequestTrace",
     "Run",
     "RunEvent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -13,6 +14,24 @@ from host.records.turns import Turn, TurnUsage
 
 StopReason = Literal["completed", "stuck-loop", "backstop", "deadline", "budget", "stopped"]
 
+RequestPurpose = Literal["turn", "select", "due", "pick", "summary"]
+"""What a request of a run was for: its next step, or a question beside it about tools or text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """What an endpoint counted of a transcript's beginning.
+
+    Attributes:
+        through: index of the last transcript message that the request carried; -1 for none.
+        prompt: its prompt tokens.
+        epoch: entries of one epoch can be subtracted from each other.
+    """
+
+    through: int
+    prompt: int
+    epoch: int = 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTrace:
@@ -22,8 +41,11 @@ class RequestTrace:
         tools: names of the declared tools, in order.
         catalogue_tokens: the name catalogue in its system prompt; 0 without one.
         schema_tokens: its declared tools.
-        eager_schema_tokens: what declaring every tool of the catalogue would have taken.
+        eager_schema_tokens: what declaring every tool of the catalogue would have taken; 0 for a
+            request that an eager run would not have made.
+        usage: as the endpoint counted it; of a side question that it did not count, an estimate.
         seconds: sent to answered, retries included.
+        loaded: the tools newly loaded by a turn that did nothing but load; None for any other.
     """
 
     step: int
@@ -33,6 +55,8 @@ class RequestTrace:
     eager_schema_tokens: int
     usage: TurnUsage
     seconds: float
+    purpose: RequestPurpose = "turn"
+    loaded: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +76,8 @@ class Run:
         max_tool_iterations: the limit it ran under.
         context: the hooks' context blocks, byte for byte as they went on the question.
         seconds: from the first hook to the last answer.
+        whole_results: by call id, the results that the model was shown only in part.
+        ledger: what the endpoint counted of ``messages``, to be handed to the next run.
     """
 
     turn: Turn | None
@@ -66,6 +92,8 @@ class Run:
     max_tool_iterations: int = 0
     context: str = ""
     seconds: float = 0.0
+    whole_results: Mapping[str, str] = field(default_factory=dict)
+    ledger: tuple[LedgerEntry, ...] = ()
 
     @property
     def answer(self) -> str:

@@ -16,7 +16,7 @@ variables = st.lists(st.sampled_from(["OPENAI_API_KEY", "MY_KEY", "OTHER"])).map
 
 
 @given(variables, st.integers(0, 10**6), st.integers(0, 9))
-def test_secrets_and_the_cut_reach_the_pool_and_the_rest_stays_as_it_is(
+def test_secrets_reach_the_pool_and_the_rest_stays_as_it_is(
     secret_env: tuple[str, ...], max_result_chars: int, max_tokens: int
 ) -> None:
     agent = AgentSettings(max_result_chars=max_result_chars, max_tokens=max_tokens)
@@ -25,7 +25,6 @@ def test_secrets_and_the_cut_reach_the_pool_and_the_rest_stays_as_it_is(
     assert settings == replace(
         PoolSettings(),
         secret_env=secret_env,
-        max_result_chars=max_result_chars or None,
         client_name="mcp-agent-host",
         now=settings.now,
         jitter=settings.jitter,

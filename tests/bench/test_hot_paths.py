@@ -22,6 +22,7 @@ def test_a_quick_run_prints_every_figure_as_json(capsys: pytest.CaptureFixture[s
         "drain through watch",
     ]
     assert all(one["ratio"] > 0 for one in report["figures"])
+    assert report["growth_fold"] == report["figures"][3]["ratio"]
 
 
 @pytest.mark.parametrize(("works", "status"), [([2.0, 9.0, 2.0], 0), ([2.4, 1.0, 2.4], 1)])

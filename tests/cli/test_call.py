@@ -55,7 +55,7 @@ def test_as_json_the_result_is_the_protocol_s(agent_host: CommandLine) -> None:
         ("plain__ecko", "{}", ["did you mean: plain__echo"]),
         ("nobody__echo", "{}", ["tools list"]),
         ("dead__echo", "{}", ["dead", "exited with code 3", "no licence"]),
-        ("plain__echo", '{"text": [1]}', ["plain__echo", "text"]),
+        ("plain__exit", '{"code": [1]}', ["plain__exit", "code"]),
         ("plain__refuse", "{}", ["not today"]),
         ("plain__crash", "{}", ["SIGKILL", "the tool crashed"]),
         ("plain__exit", '{"code": 7}', ["exited with code 7", "leaving on request"]),

@@ -26,6 +26,9 @@ spans = st.floats(0, 5000)
 receipts = st.builds(
     Receipt,
     requests=counts,
+    asides=st.integers(1, 99),
+    aside_tokens=counts,
+    wasted_round_trips=counts,
     prompt_tokens=counts,
     completion_tokens=counts,
     cached_tokens=st.none() | counts,
@@ -63,12 +66,15 @@ def test_a_receipt_shows_every_figure_of_the_bill(bill: Receipt) -> None:
 def test_an_endpoint_that_counts_nothing_is_told_apart_from_one_that_counts_none() -> None:
     bill = Receipt(
         requests=1,
+        asides=0,
         prompt_tokens=0,
         completion_tokens=0,
         cached_tokens=None,
+        aside_tokens=0,
         catalogue_tokens=3,
         schema_tokens=4,
         eager_tokens=0,
+        wasted_round_trips=0,
         tool_calls=0,
         loads=0,
         failed_calls=0,

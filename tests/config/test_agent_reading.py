@@ -26,6 +26,17 @@ GOOD: dict[str, Any] = {
     "contextLength": 4096,
     "systemPrompt": "Be kind.",
     "discovery": "eager",
+    "preselectRouting": "append",
+    "maxCost": 0.5,
+    "prices": {"prompt": 2, "completion": 8, "cached": 0.5},
+    "stuckAfter": 4,
+    "stuckPairsAfter": 0,
+    "stuckEmptyAfter": 2,
+    "finish": "summarise",
+    "maxContinuations": 2,
+    "compact": True,
+    "approve": {"deny": ["memo__delete_*"], "readOnly": "ask"},
+    "captureContent": True,
     "parallel": False,
     "maxToolIterations": 3,
     "deadlineSeconds": 60,
@@ -47,6 +58,17 @@ BAD: dict[str, Any] = {
     "contextLength": -1,
     "systemPrompt": 5,
     "discovery": "all",
+    "preselectRouting": "both",
+    "maxCost": -1,
+    "prices": "cheap",
+    "stuckAfter": 1,
+    "stuckPairsAfter": -2,
+    "stuckEmptyAfter": 1.5,
+    "finish": "resume",
+    "maxContinuations": -1,
+    "compact": "yes",
+    "approve": ["a"],
+    "captureContent": 1,
     "parallel": "yes",
     "maxToolIterations": 0,
     "deadlineSeconds": 0,
@@ -63,10 +85,10 @@ def test_exactly_the_bad_fields_are_named(good: set[str], bad: set[str]) -> None
     written = {name: GOOD[name] for name in good} | {name: BAD[name] for name in bad}
     _, _, _, problems = read_agent(written, {})
     named = {problem.split()[0] for problem in problems}
-    if not bad and {"gguf", "baseUrl"} <= good:
-        assert problems == ["agent.gguf and agent.baseUrl exclude each other; keep one"]
-    else:
-        assert named == {f"agent.{name}" for name in bad}
+    clashes = {"agent.gguf"} if {"gguf", "baseUrl"} <= good else set()
+    if len({"maxCost", "prices"} & good) == 1:
+        clashes.add("agent.maxCost")
+    assert named == ({f"agent.{name}" for name in bad} or clashes)
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -85,6 +107,36 @@ def test_null_is_absent() -> None:
 def test_an_unknown_field_names_the_nearest() -> None:
     _, _, _, (problem,) = read_agent({"max_tokens": 4}, {})
     assert 'did you mean "maxTokens"?' in problem
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"prices": {"prompt": 1}}, "agent.prices.completion is missing"),
+        ({"prices": {"prompt": 1, "completion": -1}}, "agent.prices.completion must be 0 or more"),
+        (
+            {"prices": {"prompt": 1, "completion": 1, "cache": 1}},
+            'agent.prices.cache is not a known field; did you mean "cached"?',
+        ),
+        ({"approve": {"deny": "x"}}, "agent.approve.deny must be a list"),
+        (
+            {"approve": {"deny": ["a b"]}},
+            "agent.approve.deny[0] must be a tool's name without blanks, * and ? for what may vary",
+        ),
+        (
+            {"approve": {"otherwise": "maybe"}},
+            "agent.approve.otherwise must be one of 'allow', 'ask' or 'deny'",
+        ),
+        (
+            {"approve": {"read_only": "ask"}},
+            'agent.approve.read_only is not a known field; did you mean "readOnly"?',
+        ),
+    ],
+)
+def test_a_mistake_inside_an_object_is_named_where_it_is(
+    written: dict[str, Any], told: str
+) -> None:
+    assert read_agent(written, {})[3] == [told]
 
 
 def test_what_is_no_object_is_one_problem() -> None:

@@ -19,7 +19,12 @@ from host.errors import (
     failed_run,
 )
 from host.event_bus import EventBus
-from host.loop.transcript import assistant_message, not_run_text, tool_call, tool_message
+from host.loop.transcript import (
+    NO_RESULT_TEXT,
+    assistant_message,
+    tool_call,
+    tool_message,
+)
 from host.records import Message, Run, ToolCallOutcome, ToolFailure, ToolSuccess, Turn, TurnUsage
 from tests.fakes.loop_peers import (
     MemoryTool,
@@ -302,7 +307,7 @@ async def test_unanswered_calls_of_the_history_are_answered_and_not_made(asks: b
     model, toolbox = ScriptedModel(saying("Done.")), MemoryToolbox("a__b")
     told: list[Message] = []
     done = await run(model, toolbox, history, on_message=lambda message, step: told.append(message))
-    answer = tool_message("y", not_run_text("stopped"))
+    answer = tool_message("y", NO_RESULT_TEXT)
     assert done.messages[:4] == (*history[:3], answer)
     assert model.requests[0].messages == done.messages[:-1]
     assert replays(done.messages)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import anyio
 import anyio.lowlevel
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from host.loop.run_control import Interrupted, Interruption, RunControl
 from host.loop.stop_reasons import Deadline
@@ -121,3 +123,98 @@ async def test_an_error_on_the_way_out_of_a_stop_is_not_the_works_failure(hour: 
         await Interruption(control=control, deadline=limit).cut_short(work)
     assert caught.value.reason == ("deadline" if hour else "stopped")
     await anyio.sleep(1)  # nothing of the cancellation is left over
+
+
+# Waiting for a person
+
+WAITS = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 6)), max_size=3)
+"""When waits for a person begin, and how long each lasts."""
+
+
+def cut_at(limit: float, waits: list[tuple[int, int]]) -> float:
+    """When so much time has passed in which nobody was waited for, half a second at a time."""
+    at, left = 0.0, limit
+    while left > 0:
+        if not any(begin <= at < begin + length for begin, length in waits):
+            left -= 0.5
+        at += 0.5
+    return at
+
+
+@given(st.integers(0, 8), WAITS)
+async def test_a_wait_for_a_person_does_not_count_and_waits_that_overlap_count_once(
+    whole_seconds: int, waits: list[tuple[int, int]]
+) -> None:
+    limit = whole_seconds + 0.5
+    began = anyio.current_time()
+    interruption = Interruption(deadline=Deadline(at_seconds=began + limit))
+
+    async def wait(begin: int, length: int) -> None:
+        await anyio.sleep_until(began + begin)
+        with interruption.paused():
+            assert interruption.due() is None
+            await anyio.sleep_until(began + begin + length)
+
+    async def work() -> None:
+        async with anyio.create_task_group() as group:
+            for begin, length in waits:
+                group.start_soon(wait, begin, length)
+            await anyio.sleep_forever()
+
+    with pytest.raises(Interrupted) as caught:
+        await interruption.cut_short(work)
+    assert caught.value.reason == interruption.due() == "deadline"
+    assert anyio.current_time() - began == pytest.approx(cut_at(limit, waits), abs=0.4)
+
+
+async def test_what_is_begun_during_a_wait_has_its_time_from_the_end_of_it_on() -> None:
+    began = anyio.current_time()
+    interruption = Interruption(deadline=Deadline(at_seconds=began + 5))
+
+    async def wait() -> None:
+        with interruption.paused():
+            await anyio.sleep(100)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(Interrupted):
+            await interruption.cut_short(anyio.sleep_forever)
+    assert anyio.current_time() - began == pytest.approx(105, abs=1)
+
+
+async def test_a_deadline_that_had_passed_before_a_wait_has_passed_after_it() -> None:
+    interruption = Interruption(deadline=Deadline(at_seconds=anyio.current_time()))
+    with interruption.paused():
+        assert interruption.due() is None
+        await anyio.sleep(10)
+    assert interruption.due() == "deadline"
+
+
+async def test_without_a_deadline_a_wait_makes_none() -> None:
+    interruption = Interruption()
+    with interruption.paused():
+        await anyio.sleep(10)
+    assert interruption.deadline == Deadline()
+
+
+async def test_a_stop_cuts_a_wait_for_a_person_without_the_clock_moving() -> None:
+    began = anyio.current_time()
+    interruption = Interruption(deadline=Deadline(at_seconds=began + 5))
+
+    async def work() -> None:
+        with interruption.paused():
+            await anyio.sleep_forever()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(_stop_once_waiting, interruption.control)
+        with pytest.raises(Interrupted) as caught:
+            await interruption.cut_short(work)
+    assert caught.value.reason == "stopped"
+    assert anyio.current_time() - began < 1
+    assert interruption.deadline.at_seconds == pytest.approx(began + 5, abs=1)
+
+
+async def _stop_once_waiting(control: RunControl) -> None:
+    await anyio.wait_all_tasks_blocked()
+    control.stop()

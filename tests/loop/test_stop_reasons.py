@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.loop.stop_reasons import Budget, Deadline, Streak, call_key, flat_signature
+from host.loop.stop_reasons import Budget, Deadline, Repetition, Streak, call_key, flat_signature
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -89,14 +90,14 @@ def test_a_flat_streak_trips_where_looking_back_finds_equal_calls(
 )
 def test_a_step_counts_its_identical_calls_once(steps: list[list[str | None]], limit: int) -> None:
     flat: list[str] = []
-    streak = Streak()
+    repetition = Repetition()
     for number, step in enumerate(steps):
         for position, call in enumerate(step):
             if call is None:
                 flat.append(f"exempt {number} {position}")
             elif call not in step[:position]:
                 flat.append(call)
-        streak, longest = streak.after_step(step)
+        repetition, longest, _ = repetition.after_step(step)
         if longest >= limit:
             assert _trips_at(flat, limit) is not None
             return
@@ -115,10 +116,45 @@ def test_a_step_counts_its_identical_calls_once(steps: list[list[str | None]], l
     ],
 )
 def test_a_step_streak_by_example(steps: list[list[str | None]], longest: int) -> None:
-    streak, length = Streak(), 0
+    repetition, length = Repetition(), 0
     for step in steps:
-        streak, length = streak.after_step(step)
+        repetition, length, _ = repetition.after_step(step)
     assert length == longest
+
+
+def _pairs_at(calls: Sequence[str], limit: int) -> bool:
+    """Whether somewhere two calls come ``limit`` times by turns, found by looking everywhere."""
+    windows = (calls[i : i + 2 * limit] for i in range(len(calls) - 2 * limit + 1))
+    return any(w[0] != w[1] and list(w) == [w[0], w[1]] * limit for w in windows)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=16), st.integers(2, 4))
+def test_calls_by_turns_are_seen_where_looking_back_finds_them(
+    calls: list[str], limit: int
+) -> None:
+    repetition, tripped = Repetition(), False
+    for call in calls:
+        repetition, _, alternation = repetition.after_step([call])
+        tripped = tripped or alternation >= 2 * limit
+    assert tripped == _pairs_at(calls, limit)
+
+
+@pytest.mark.parametrize(
+    ("steps", "longest"),
+    [
+        ([["a", "b"], ["a", "b"], ["a", "b"]], 6),
+        ([["a"], ["b"], ["a"], ["b"], ["a"], ["b"]], 6),
+        ([["a"], ["a"], ["b"], ["a"]], 3),
+        ([["a"], ["b"], [None], ["a"], ["b"]], 2),
+        ([["a"], ["b"], ["c"], ["a"], ["b"], ["c"]], 2),
+    ],
+)
+def test_turns_of_two_calls_by_example(steps: list[list[str | None]], longest: int) -> None:
+    repetition, most = Repetition(), 0
+    for step in steps:
+        repetition, _, alternation = repetition.after_step(step)
+        most = max(most, alternation)
+    assert most == longest
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from host.loop.tool_batch import (
     run_batch,
 )
 from host.loop.transcript import STOPPED_TEXT
-from host.records import ToolCallRequest, ToolFailure, ToolSuccess
+from host.records import StopReason, ToolCallRequest, ToolFailure, ToolSuccess
 
 
 class Desk:
@@ -47,6 +47,9 @@ class Desk:
         if call in self._at_once:
             return CallAnswer(text=f"at once {call}", ok=True)
         return Dispatch(run=partial(self._dispatch, call), key=self._key(call))
+
+    def cut_off(self, call: int, reason: StopReason) -> CallAnswer:
+        return CallAnswer(text=STOPPED_TEXT, ok=False)
 
     def answered(self, call: int, answer: CallAnswer) -> None:
         self.heard.append(call)

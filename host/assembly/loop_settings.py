@@ -1,0 +1,57 @@
+"""What a configuration means for the agent loop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from host.config import AgentSettings
+from host.loop import Approver, TokenPrices, policy_approver
+from host.records import CatalogueServer
+
+DEFAULT_SYSTEM_PROMPT = (
+    "You act for the user through tools. Where a tool can look something up, compute it or do it, "
+    "call it: never compute, guess or explain what a tool could do. When the tools have answered, "
+    "tell the user the result in plain words."
+)
+"""Said to the model where the servers file has no ``agent.systemPrompt``."""
+
+
+def loop_settings(agent: AgentSettings, *, now: datetime) -> dict[str, Any]:
+    """The options of a run that its configuration sets, by their names in ``AgentLoopOptions``.
+
+    Args:
+        now: aware time; the deadline counts from it.
+    """
+    seconds, prices = agent.deadline_seconds, agent.prices
+    return {
+        "system": agent.system_prompt or DEFAULT_SYSTEM_PROMPT,
+        "discovery": agent.discovery,
+        "preselect_routing": agent.preselect_routing,
+        "parallel": agent.parallel,
+        "max_tool_iterations": agent.max_tool_iterations,
+        "deadline": None if seconds is None else now + timedelta(seconds=seconds),
+        "max_cost": agent.max_cost,
+        "price": prices and TokenPrices(**prices.model_dump()),
+        "stuck_after": agent.stuck_after,
+        "stuck_pairs_after": agent.stuck_pairs_after,
+        "stuck_empty_after": agent.stuck_empty_after,
+        "finish": agent.finish,
+        "max_continuations": agent.max_continuations,
+        "compact": agent.compact,
+        "max_result_chars": agent.max_result_chars or None,
+    }
+
+
+def approver(
+    agent: AgentSettings, catalogue: Sequence[CatalogueServer], trusted: Collection[str]
+) -> Approver | None:
+    """The judge of calls that the configuration asks for; None where every call is allowed.
+
+    Args:
+        trusted: ids of the servers whose hints are believed.
+    """
+    if agent.approve is None:
+        return None
+    return policy_approver(agent.approve.policy(), catalogue, trusted=trusted)

@@ -1,0 +1,330 @@
+"""Guided discovery: the questions a run's own model answers under a schema before a step.
+
+Small models that never reach for a tool by themselves do name the right one when they are asked.
+What they cannot do is decline: given ``none`` among the tools they do not choose it, and asked
+for yes or no they say yes. So whether a tool is due is asked as a topic to sort the message
+under: some topics need a tool, kinds of talk do not. The questions come in this order:
+
+1. `due_question`, once. If not `tool_is_due`, the model answers freely.
+2. `server_question` if `needs_server_pick`, then `pick_question` over what it left.
+3. `arguments_question` for the tool picked; unless `repeats_a_step`, the call is made.
+4. `several_question`, once. If it `asks_for_several`, again from 2, with the steps so far, until
+   a call repeats or the caller's limit is reached. Otherwise the model answers from the result.
+
+What is the same for every request of a catalogue comes first, for the endpoint's prompt cache.
+The examples are about other tools, so that no answer can be copied from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import Any
+
+from host.catalogue.name_index import name_index
+from host.records import CatalogueServer, ToolDefinition
+from host.text.json_text import canonical_json, compact_json
+from host.text.terminal_text import one_line
+from host.text.truncation import truncate_text
+
+MAX_NAMES_AT_ONCE = 40
+"""With more tools than this, the server is picked first."""
+
+_MAX_LABEL_CHARS = 80
+_MAX_QUESTION_CHARS = 2000
+_MAX_ARGUMENTS_CHARS = 400
+_MAX_RESULT_CHARS = 600
+_MAX_DESCRIPTION_CHARS = 120
+_SHOWN_TOOLS = 5
+
+_COMPUTED = "calculation or conversion"
+_GREETING = "greeting, thanks or goodbye"
+_ASSISTANT = "question about the assistant"
+_OPINION = "opinion or feeling"
+_KNOWLEDGE = "general knowledge"
+_WRITING = "writing, rewriting or translating a text"
+_TALK = (_GREETING, _ASSISTANT, _OPINION, _KNOWLEDGE, _WRITING)
+
+_DUE = f"""\
+Sort the message: under the name of the tool group that does what it asks, or under one of the \
+other topics.
+
+Examples, with other tools (Music: play_song, list_songs; Weather: get_forecast; Mail: \
+send_mail, read_mail):
+Play some jazz. -> {{"topic": "Music"}}
+Hello there! -> {{"topic": "{_GREETING}"}}
+Will it rain in Oslo tomorrow? -> {{"topic": "Weather"}}
+Who painted the Mona Lisa? -> {{"topic": "{_KNOWLEDGE}"}}
+What is the mean of 4, 8 and 15? -> {{"topic": "{_COMPUTED}"}}
+Make this sentence shorter: I am of the opinion that it is late. -> {{"topic": "{_WRITING}"}}
+Mail Anna that I am late. -> {{"topic": "Mail"}}
+Which is nicer, summer or winter? -> {{"topic": "{_OPINION}"}}
+Sort 9.5, 3 and 7. -> {{"topic": "{_COMPUTED}"}}
+What are you able to do? -> {{"topic": "{_ASSISTANT}"}}
+Which songs are there? -> {{"topic": "Music"}}
+Why do leaves fall? -> {{"topic": "{_KNOWLEDGE}"}}
+See you! -> {{"topic": "{_GREETING}"}}"""
+
+_SERVER_EXAMPLES = """\
+Examples, with other groups:
+Request: Play some jazz. -> {"group": "Music"}
+Request: Will it rain in Oslo tomorrow? -> {"group": "Weather"}
+Request: Mail Anna that I am late. -> {"group": "Mail"}
+Request: What is the mean of 4, 8 and 15? -> {"group": "Statistics"}"""
+
+_PICK_EXAMPLES = """\
+Examples, with other tools:
+Request: Play some jazz. -> {"tool": "music__play_song"}
+Request: Will it rain in Oslo tomorrow? -> {"tool": "weather__get_forecast"}
+Request: Mail Anna that I am late. -> {"tool": "mail__send_mail"}
+Request: What is the mean of 4, 8 and 15? -> {"tool": "statistics__mean"}
+Request: Which mails are there? -> {"tool": "mail__list_mails"}
+Request: Is there a song with moon in its title? -> {"tool": "music__find_songs"}"""
+
+_SEVERAL = """\
+Does the request ask for one thing, or for several things one after another?
+
+Examples:
+Request: Play some jazz. -> {"asks_for": "one thing"}
+Request: Get the weather of Oslo and mail it to Anna. -> {"asks_for": "several things"}
+Request: Will it rain in Oslo tomorrow? -> {"asks_for": "one thing"}
+Request: What is the mean of 4 and 8, and what is the mean of 6 and 9? \
+-> {"asks_for": "several things"}
+Request: Mail Anna that I am late. -> {"asks_for": "one thing"}
+Request: Find the song Moon and play it. -> {"asks_for": "several things"}
+Request: Which songs are there? -> {"asks_for": "one thing"}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidedQuestion:
+    """One question beside the run: what ``Model.ask_json`` takes."""
+
+    system: str
+    user: str
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidedStep:
+    """A call that the run has made, and the text that it was answered with."""
+
+    name: str
+    args: Mapping[str, Any]
+    result: str
+
+
+def conversation_text(question: str, steps: Iterable[GuidedStep] = ()) -> str:
+    """The question and the calls made for it, as the pick and the arguments are asked about.
+
+    Long questions, arguments and results are cut; those of a call take one line each.
+    """
+    lines = [f"Request: {truncate_text(question, _MAX_QUESTION_CHARS)}"]
+    for step in steps:
+        args = truncate_text(compact_json(step.args), _MAX_ARGUMENTS_CHARS)
+        lines.append(f"Done: {one_line(step.name)} {one_line(args)}")
+        # A cut before the line is made bounds the work on a huge result, one after it the text.
+        result = one_line(truncate_text(step.result, 4 * _MAX_RESULT_CHARS))
+        lines.append(f"Result: {one_line(truncate_text(result, _MAX_RESULT_CHARS))}")
+    return "\n".join(lines)
+
+
+def due_question(catalogue: Sequence[CatalogueServer], question: str) -> GuidedQuestion:
+    """Under which topic the question falls: a server's label, computing, or a kind of talk.
+
+    Computing is a topic of its own since the small models see no server in a sum. A long
+    catalogue is shown by a few tools of each server.
+    """
+    groups = _groups(catalogue)
+    shown = _outlined(groups) if needs_server_pick(catalogue) else _listed(groups)
+    return GuidedQuestion(
+        system=f"{_DUE}\n\nTool groups:\n{shown}",
+        user=f"Message: {truncate_text(question, _MAX_QUESTION_CHARS)}",
+        schema=_choice("topic", [*groups, _COMPUTED, *_TALK]),
+    )
+
+
+def tool_is_due(reply: object, *, default: bool = False) -> bool:
+    """Whether the topic answered is one that needs a tool; ``default`` if none was answered."""
+    topic = _chosen(reply, "topic")
+    return default if topic is None else topic.lower() not in _TALK
+
+
+def needs_server_pick(catalogue: Sequence[CatalogueServer]) -> bool:
+    """Whether the names are too many for one pick, and the servers more than one."""
+    groups = _groups(catalogue)
+    return len(groups) > 1 and sum(map(len, groups.values())) > MAX_NAMES_AT_ONCE
+
+
+def server_question(
+    catalogue: Sequence[CatalogueServer], question: str, steps: Sequence[GuidedStep] = ()
+) -> GuidedQuestion:
+    """Which server has the tool that comes next; each is shown with a few of its tools.
+
+    Raises:
+        ValueError: no server has a tool.
+    """
+    groups = _groups(catalogue)
+    return GuidedQuestion(
+        system=f"Tool groups:\n{_outlined(groups)}\n\n{_SERVER_EXAMPLES}",
+        user=_asked("tool group", question, steps),
+        schema=_choice("group", groups),
+    )
+
+
+def picked_server(
+    reply: object, catalogue: Sequence[CatalogueServer]
+) -> tuple[CatalogueServer, ...]:
+    """The catalogue to pick from after the answer: the server named alone, () for no such one."""
+    label = _chosen(reply, "group")
+    return tuple(server for name, server in _labelled(catalogue) if name == label)
+
+
+def pick_question(
+    catalogue: Sequence[CatalogueServer], question: str, steps: Sequence[GuidedStep] = ()
+) -> GuidedQuestion:
+    """Which tool comes next, by its name and the beginning of its description.
+
+    Descriptions pay: the 1.5B picked 22 of 24 right with them and 18 without, the 0.5B 18 either
+    way, for ten tokens a tool that the prompt cache holds.
+
+    Raises:
+        ValueError: no server has a tool.
+    """
+    described = _described(catalogue)
+    lines = "\n".join(f"{name}: {text}" if text else name for name, text in described.items())
+    return GuidedQuestion(
+        system=f"Tools:\n{lines}\n\n{_PICK_EXAMPLES}",
+        user=_asked("tool", question, steps),
+        schema=_choice("tool", described),
+    )
+
+
+def picked_tool(reply: object, catalogue: Sequence[CatalogueServer]) -> str | None:
+    """The catalogued name answered, whole or without its server's part if only one has it."""
+    name = _chosen(reply, "tool")
+    index = name_index(catalogue)
+    if name is None or name in index.tools:
+        return name
+    hits = () if name.endswith("*") else index.hits(name)
+    return hits[0] if hits else None
+
+
+def arguments_question(
+    definition: ToolDefinition, question: str, steps: Sequence[GuidedStep] = ()
+) -> GuidedQuestion:
+    """With which arguments the tool is called; the schema is the tool's own."""
+    function = definition["function"]
+    described = one_line(function.get("description", ""))
+    name = _bare(one_line(function["name"]))
+    return GuidedQuestion(
+        system=(
+            f"Write the arguments of one call of the tool {name}: {described}\n"
+            "Take the values from the request, not from the examples in the schema."
+        ),
+        user=conversation_text(question, steps),
+        schema=dict(function.get("parameters") or {"type": "object"}),
+    )
+
+
+def arguments_in(reply: object) -> dict[str, Any] | None:
+    """The arguments answered; None for anything but an object."""
+    return dict(reply) if isinstance(reply, Mapping) else None
+
+
+def several_question(question: str) -> GuidedQuestion:
+    """Whether the question asks for one thing or for several; it is asked without the steps."""
+    return GuidedQuestion(
+        system=_SEVERAL,
+        user=f"Request: {truncate_text(question, _MAX_QUESTION_CHARS)}",
+        schema=_choice("asks_for", ["several things", "one thing"]),
+    )
+
+
+def asks_for_several(reply: object) -> bool:
+    """Whether the answer is ``several things``; any other shape means one."""
+    return _chosen(reply, "asks_for") == "several things"
+
+
+def repeats_a_step(name: str, args: Mapping[str, Any], steps: Iterable[GuidedStep]) -> bool:
+    """Whether this very call was made before: the sign that nothing is left to do."""
+    wanted = canonical_json(args)
+    return any(step.name == name and canonical_json(step.args) == wanted for step in steps)
+
+
+def _labelled(catalogue: Sequence[CatalogueServer]) -> list[tuple[str, CatalogueServer]]:
+    """The servers that have tools, each with a label that no other and no topic has."""
+    taken = {"", _COMPUTED, *_TALK}
+    labelled: list[tuple[str, CatalogueServer]] = []
+    for number, server in enumerate(catalogue, start=1):
+        if not server.tools:
+            continue
+        plain = one_line(server.label)[:_MAX_LABEL_CHARS].strip()
+        own = one_line(server.id)[:_MAX_LABEL_CHARS].strip()
+        numbered = (f"server {unused}" for unused in count(number))
+        label = next(text for text in chain((plain, own), numbered) if text.lower() not in taken)
+        taken.add(label.lower())
+        labelled.append((label, server))
+    return labelled
+
+
+def _groups(catalogue: Sequence[CatalogueServer]) -> dict[str, list[str]]:
+    return {
+        label: [one_line(tool.name) for tool in server.tools]
+        for label, server in _labelled(catalogue)
+    }
+
+
+def _described(catalogue: Sequence[CatalogueServer]) -> dict[str, str]:
+    """One line's worth of description for each tool; of tools with one name the first counts."""
+    described: dict[str, str] = {}
+    for tool in name_index(catalogue).tools.values():
+        text = one_line(tool.description)
+        long = len(text) > _MAX_DESCRIPTION_CHARS
+        cut = f"{text[: _MAX_DESCRIPTION_CHARS - 1].rstrip()}…" if long else text
+        described.setdefault(one_line(tool.name), cut)
+    return described
+
+
+def _listed(groups: Mapping[str, Sequence[str]]) -> str:
+    lines: list[str] = []
+    for label, names in groups.items():
+        lines.extend((f"{label}:", *(f"  {name}" for name in names)))
+    return "\n".join(lines)
+
+
+def _outlined(groups: Mapping[str, Sequence[str]]) -> str:
+    lines: list[str] = []
+    for label, names in groups.items():
+        shown = [_bare(name) for name in names[:_SHOWN_TOOLS]]
+        lines.append(f"{label}: {', '.join([*shown, '…'] if len(names) > len(shown) else shown)}")
+    return "\n".join(lines)
+
+
+def _bare(name: str) -> str:
+    return name.partition("__")[2] or name
+
+
+def _asked(what: str, question: str, steps: Sequence[GuidedStep]) -> str:
+    end = (
+        "for what is left to do of the request" if steps else "that does what the request asks for"
+    )
+    return f"{conversation_text(question, steps)}\n\nName the one {what} {end}."
+
+
+def _choice(key: str, options: Iterable[str]) -> dict[str, Any]:
+    choices = list(dict.fromkeys(options))
+    if not choices:
+        raise ValueError("there is nothing to choose from: no server has a tool")
+    return {
+        "type": "object",
+        "properties": {key: {"type": "string", "enum": choices}},
+        "required": [key],
+        "additionalProperties": False,
+    }
+
+
+def _chosen(reply: object, key: str) -> str | None:
+    """The text under the key; of a bare text the text itself; without the spaces around it."""
+    value = reply.get(key) if isinstance(reply, Mapping) else reply
+    return value.strip() or None if isinstance(value, str) else None

@@ -1,0 +1,238 @@
+"""The requests of a run: each sent, heard, counted and written to the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+
+from host.loop.agent_options import AgentLoopOptions
+from host.loop.cache_watch import CacheWatch
+from host.loop.collaborators import ContinuingModel, Model
+from host.loop.discovery import Discovery, Front
+from host.loop.ledger import SentRequest, record_request
+from host.loop.run_control import Interruption
+from host.loop.run_events import RunEvents
+from host.loop.run_record import RunRecord, usage_sum
+from host.loop.stop_reasons import Budget
+from host.records import (
+    LedgerEntry,
+    Message,
+    RequestPurpose,
+    RequestTrace,
+    Turn,
+    TurnUsage,
+)
+from host.text.json_text import compact_json
+from host.text.tokens import estimate_tokens, tools_tokens
+
+LENGTH_NOTICE = (
+    "the reply was cut off at its token ceiling; raise max_tokens if answers or calls look cut"
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Asking:
+    """Asks the models of one run; whatever was asked is in the record, and charged."""
+
+    options: AgentLoopOptions
+    record: RunRecord
+    discovery: Discovery
+    events: RunEvents
+    interruption: Interruption
+    budget: Budget
+    _watch: CacheWatch = field(default_factory=CacheWatch, init=False)
+    _measured: tuple[tuple[LedgerEntry, ...], SentRequest | None] = field(
+        default=((), None), init=False
+    )
+
+    async def step(
+        self,
+        step: int,
+        system: str,
+        front: Front,
+        messages: list[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        is_last: bool = False,
+    ) -> Turn:
+        """Asks for the run's next turn; what is said is told as it comes.
+
+        Args:
+            system: the caller's own prompt; the catalogue of ``front`` is put behind it.
+            schema: the shape the reply is to have; such a reply is not told as text.
+            is_last: no tool can follow, so none would be declared in any way of discovery.
+
+        Raises:
+            Interrupted: the run was stopped, or its time is up.
+        """
+        self.events.tell("turn", step)
+        whole = [*system_message(front.system(system)), *messages]
+        listen = self._listeners(step, heard=schema is None)
+        started = anyio.current_time()
+
+        # Of a request that holds the transcript, before it is continued, which adds up prompts.
+        measured: list[TurnUsage] = []
+
+        async def asked() -> Turn:
+            model = self.options.model
+            if schema is not None:
+                return await model.turn(whole, front.tools, response_schema=dict(schema), **listen)
+            turn = await model.turn(whole, front.tools, **listen)
+            measured.append(turn.usage)
+            return await self._continued(turn, whole, front, listen)
+
+        tracer = self.options.tracer
+        with tracer.request(step, whole, front.tools, as_json=schema is not None) as span:
+            turn = await self.interruption.cut_short(asked)
+            span.answered(turn)
+        eager = 0 if is_last else self.discovery.eager_tokens
+        self._count("turn", step, turn.usage, started, front=front, eager_tokens=eager)
+        extra = self._measured_cache(whole, front, measured[0]) if measured else {}
+        self.events.usage(step, self.record.usage, turn, extra)
+        if turn.finish_reason == "length":
+            self.events.tell("notice", step, text=LENGTH_NOTICE)
+        return turn
+
+    async def aside(
+        self,
+        purpose: RequestPurpose,
+        step: int,
+        messages: list[Message],
+        schema: Mapping[str, Any],
+    ) -> Turn:
+        """Asks the run's own model beside the run, for JSON of a shape.
+
+        Raises:
+            Interrupted: the run was stopped, or its time is up.
+        """
+        started = anyio.current_time()
+        listen, shape = self._listeners(step, heard=False), dict(schema)
+        tracer = self.options.tracer
+        with tracer.request(step, messages, purpose=purpose, as_json=True) as span:
+            turn = await self.interruption.cut_short(
+                lambda: self.options.model.turn(messages, [], response_schema=shape, **listen)
+            )
+            span.answered(turn)
+        self._count(purpose, step, turn.usage, started)
+        return turn
+
+    async def aside_json(
+        self, model: Model, step: int, system: str, user: str, schema: dict[str, Any]
+    ) -> object | None:
+        """Asks a model to choose tools; its tokens are estimated, since nobody counts them.
+
+        Raises:
+            Interrupted: the run was stopped, or its time is up.
+        """
+        started = anyio.current_time()
+        asked: list[Message] = [*system_message(system), {"role": "user", "content": user}]
+        is_own = model is self.options.model
+        tracer = self.options.tracer
+        with tracer.request(step, asked, purpose="select", as_json=True, own_model=is_own) as span:
+            answer = await self.interruption.cut_short(lambda: model.ask_json(system, user, schema))
+            span.answered(Turn(content=compact_json(answer)))
+        usage = _estimated(f"{system}\n{user}", answer)
+        self._count("select", step, usage, started)
+        return answer
+
+    async def aside_text(self, model: Model, step: int, messages: list[Message]) -> Turn:
+        """Asks a model for a summary; to be cut short by the caller."""
+        started = anyio.current_time()
+        is_own = model is self.options.model
+        tracer = self.options.tracer
+        with tracer.request(step, messages, purpose="summary", own_model=is_own) as span:
+            turn = await model.turn(messages, [], on_notice=self._notice(step))
+            span.answered(turn)
+        self._count("summary", step, turn.usage, started)
+        return turn
+
+    @property
+    def front_tokens(self) -> int:
+        """What a request takes beside its transcript, by estimate."""
+        front = self.discovery.front
+        return estimate_tokens(front.system(self.options.system)) + tools_tokens(front.tools)
+
+    def _measured_cache(
+        self, messages: list[Message], front: Front, usage: TurnUsage
+    ) -> Mapping[str, Any]:
+        """Notes what the endpoint counted, and returns what is to be told of its cache."""
+        through = len(self.record.messages) - 1
+        self._measure(SentRequest.of(messages, front.tools, usage, through=through))
+        return self._watch.answered(messages, front.tools, usage)
+
+    def _measure(self, request: SentRequest) -> None:
+        """Writes what the endpoint counted into the ledger.
+
+        A ledger that is not the one of the last measuring was given, or rebased since.
+        """
+        known, previous = self._measured
+        before = self.record.ledger
+        after = record_request(before, previous if known is before else None, request)
+        if after is not before:
+            self.record.ledger = after
+            self._measured = (after, request)
+
+    def _listeners(self, step: int, *, heard: bool) -> dict[str, Any]:
+        listen: dict[str, Any] = {
+            "on_thinking": lambda text: self.events.tell("thinking", step, text=text),
+            "on_notice": self._notice(step),
+        }
+        if heard:
+            listen["on_output"] = lambda text: self.events.tell("output", step, text=text)
+        return listen
+
+    def _notice(self, step: int) -> Any:
+        return lambda text: self.events.tell("notice", step, text=text)
+
+    async def _continued(
+        self, turn: Turn, messages: list[Message], front: Front, listen: Mapping[str, Any]
+    ) -> Turn:
+        model, most = self.options.model, self.options.max_continuations
+        if not most or turn.finish_reason != "length" or not isinstance(model, ContinuingModel):
+            return turn
+        return await model.continue_turn(
+            turn, messages, front.tools, max_continuations=most, **listen
+        )
+
+    def _count(
+        self,
+        purpose: RequestPurpose,
+        step: int,
+        usage: TurnUsage,
+        started: float,
+        *,
+        front: Front = Front(prompt="", tools=[]),  # noqa: B008  # frozen, and its list is not touched
+        eager_tokens: int = 0,
+    ) -> None:
+        """Writes an answered request down."""
+        tools = front.tools
+        self.record.requests.append(
+            RequestTrace(
+                step=step,
+                tools=tuple(tool["function"]["name"] for tool in tools),
+                catalogue_tokens=estimate_tokens(front.prompt),
+                schema_tokens=tools_tokens(tools),
+                eager_schema_tokens=eager_tokens,
+                usage=usage,
+                seconds=anyio.current_time() - started,
+                purpose=purpose,
+            )
+        )
+        self.record.usage = usage_sum(self.record.usage, usage)
+        if self.options.price is not None:
+            self.budget = self.budget.charged(self.options.price(usage))
+
+
+def system_message(system: str) -> list[Message]:
+    """The system prompt as a message; [] for none."""
+    return [{"role": "system", "content": system}] if system else []
+
+
+def _estimated(asked: str, answer: object) -> TurnUsage:
+    prompt, completion = estimate_tokens(asked), estimate_tokens(compact_json(answer))
+    return TurnUsage(
+        prompt_tokens=prompt, completion_tokens=completion, total_tokens=prompt + completion
+    )

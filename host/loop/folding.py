@@ -1,0 +1,169 @@
+"""Keeping a run's transcript within the model's window: old results cleared, then talk folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from host.loop.agent_options import AgentLoopOptions, Compact
+from host.loop.asking import Asking
+from host.loop.compaction import CompactionHooks, compact_transcript
+from host.loop.compaction_plan import CompactionPlan, FoldTerms, NoFold, plan_or_reason
+from host.loop.ledger import estimate_from
+from host.loop.pruning import prune_tool_results
+from host.loop.run_control import Interrupted
+from host.loop.run_events import RunEvents
+from host.loop.run_record import RunRecord
+from host.loop.summary_request import summary_messages, summary_of
+from host.loop.tool_batch import error_message
+from host.records import Message
+
+
+@dataclass(slots=True, kw_only=True)
+class Folding:
+    """Folds the transcript of one run before a request that would come close to the window."""
+
+    options: AgentLoopOptions
+    record: RunRecord
+    asking: Asking
+    events: RunEvents
+    _said: set[str] = field(default_factory=set, init=False)
+    _window: int | None = field(default=None, init=False)
+    _is_refused: bool = field(default=False, init=False)
+
+    async def folded(self, step: int, messages: list[Message]) -> list[Message]:
+        """The transcript to go on with; the same list where there is room enough.
+
+        A summary that fails costs a notice, and nothing is folded from then on; so does a veto.
+        A transcript of which nothing can be folded costs one notice for each reason.
+
+        Raises:
+            Interrupted: the run was stopped, or its time is up.
+        """
+        how = self.options.compaction
+        if how is None or self._is_refused:
+            return messages
+        if self._window is None:
+            self._window = await self._find_window()
+        if not self._is_due(how, messages):
+            return messages
+        pruned = prune_tool_results(messages, keep_last=how.keep_results)
+        if pruned is not messages:
+            self._say(step, "old tool results were cleared: the window fills up")
+            if not self._is_due(how, pruned):
+                return pruned
+        return await self._fold(step, how, pruned, self._terms(how, pruned))
+
+    async def forced(self, step: int, messages: list[Message]) -> list[Message]:
+        """The transcript after a request that did not fit: folded whatever the hooks say.
+
+        The same list where nothing can be folded, or nothing is to be.
+
+        Raises:
+            Interrupted: the run was stopped, or its time is up.
+        """
+        how = self.options.compaction
+        if how is None:
+            return messages
+        pruned = prune_tool_results(messages, keep_last=1)
+        terms = replace(self._terms(how, pruned), compact_at=0, target=how.keep)
+        return await self._fold(step, how, pruned, terms, forced=True)
+
+    async def _fold(
+        self,
+        step: int,
+        how: Compact,
+        messages: list[Message],
+        terms: FoldTerms,
+        *,
+        forced: bool = False,
+    ) -> list[Message]:
+        plan = plan_or_reason(messages, terms)
+        if isinstance(plan, NoFold) and plan.reason == "question-too-long":
+            # What the question under way takes cannot be helped; what stands before it can.
+            plan = plan_or_reason(messages, replace(terms, target=how.keep))
+        if isinstance(plan, NoFold):
+            self._say_once(step, f"the conversation cannot be folded: {plan.text}")
+            return messages
+        return await self._carried_out(step, how, plan, messages, forced=forced)
+
+    async def _carried_out(
+        self,
+        step: int,
+        how: Compact,
+        plan: CompactionPlan,
+        messages: list[Message],
+        *,
+        forced: bool,
+    ) -> list[Message]:
+        async def summarise(text: str) -> str:
+            model = self.options.summary_model or self.options.model
+            turn = await self.asking.aside_text(model, step, summary_messages(text))
+            return summary_of(turn.content)
+
+        try:
+            folded = await self.asking.interruption.cut_short(
+                lambda: compact_transcript(
+                    messages,
+                    plan,
+                    summarise,
+                    hooks=self._hooks(how),
+                    forced=forced,
+                    now=self.options.now,
+                )
+            )
+        except Interrupted:
+            raise
+        except Exception as error:  # noqa: BLE001  # a run goes on without a summary
+            self._say(step, f"folding the conversation failed: {error_message(error)}")
+            folded = messages
+        self._is_refused = folded is messages
+        if not self._is_refused:
+            many = len(plan.to_summarise)
+            self._say(step, plan.shortfall or f"{many} messages were folded into a summary")
+        return folded
+
+    def _hooks(self, how: Compact) -> CompactionHooks | None:
+        hooks = self.options.hooks
+        if hooks is None:
+            return None
+        return CompactionHooks(
+            run=hooks.run,
+            context=hooks.context,
+            on_note=self.events.note,
+            honour_veto=how.honour_veto,
+        )
+
+    async def _find_window(self) -> int:
+        known = self.options.context_length
+        if isinstance(known, int):
+            return known
+        return await self.asking.interruption.cut_short(known)
+
+    def _is_due(self, how: Compact, messages: list[Message]) -> bool:
+        return self._used(messages) >= (self._window or 0) * how.at
+
+    def _terms(self, how: Compact, messages: list[Message]) -> FoldTerms:
+        return FoldTerms(
+            limit=self._window or 0,
+            used=self._used(messages),
+            compact_at=how.at,
+            keep_ratio=how.keep,
+            estimate=estimate_from(self.record.ledger, self.record.messages),
+        )
+
+    def _used(self, messages: list[Message]) -> float:
+        """What the next request takes: as counted so far, and the rest by estimate."""
+        size_of = estimate_from(self.record.ledger, self.record.messages)
+        if not self.record.ledger:
+            return self.asking.front_tokens + sum(map(size_of, messages))
+        counted = self.record.ledger[-1]
+        old, new = self.record.messages, sum(map(size_of, messages))
+        return counted.prompt + new - sum(map(size_of, old[: counted.through + 1]))
+
+    def _say(self, step: int, text: str) -> None:
+        self.events.tell("notice", step, text=text)
+
+    def _say_once(self, step: int, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._say(step, text)

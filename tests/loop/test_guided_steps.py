@@ -1,0 +1,57 @@
+"""Guided discovery reads calls from transcripts, values from answers, and makes turns of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.loop.guided_steps import call_turn, reply_in, steps_in
+from host.loop.transcript import assistant_message, tool_call, tool_message
+from host.records import Message, Turn, TurnUsage
+
+ARGS = st.dictionaries(st.sampled_from("abc"), st.integers() | st.text(max_size=5), max_size=2)
+CALLS = st.lists(
+    st.tuples(st.sampled_from(["a__x", "b__y"]), ARGS, st.none() | st.text(max_size=8)),
+    max_size=5,
+)
+
+
+@given(CALLS)
+def test_every_answered_call_is_a_step_in_the_order_of_answers(
+    calls: list[tuple[str, dict[str, Any], str | None]],
+) -> None:
+    messages: list[Message] = []
+    for number, (name, args, result) in enumerate(calls):
+        messages.append(assistant_message("", [tool_call(str(number), name, args)]))
+        if result is not None:
+            messages.append(tool_message(str(number), result))
+    steps = steps_in(messages)
+    assert [(step.name, dict(step.args), step.result) for step in steps] == [
+        call for call in calls if call[2] is not None
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "value"),
+    [
+        ('{"topic": "Music"}', {"topic": "Music"}),
+        ("{'topic': 'Music',}", {"topic": "Music"}),
+        ("Music", None),
+        ("", None),
+    ],
+)
+def test_an_answer_is_read_as_far_as_it_is_json(content: str, value: object) -> None:
+    assert reply_in(Turn(content=content)) == value
+
+
+def test_arguments_become_the_turns_only_call() -> None:
+    usage = TurnUsage(prompt_tokens=7)
+    turn = call_turn(Turn(content='{"n": 1}', usage=usage), "a__x", {"n": 1}, number=2)
+    [call] = turn.tool_calls
+    assert call["function"]["name"] == "a__x"
+    assert json.loads(call["function"]["arguments"]) == {"n": 1}
+    assert (turn.content, turn.usage, turn.finish_reason) == ("", usage, "tool_calls")
