@@ -35,7 +35,9 @@ class ModelCapabilities:
         tools: any tools at all.
         max_tools: as many tools as it takes in one request; None for any number.
         refused_tools: what is sent instead of a tool, by the digest of its definition
-            (`host.wire.tool_forms`). Kept per model: behind one router each has its own checks.
+            (`host.wire.tool_forms`); in one list of tools only, by that list's digest, ``#`` and
+            its place, which no snapshot keeps. Kept per model: behind one router each has its own
+            checks.
         isolating: set while a run is looking for the tools that are refused; others wait for it.
     """
 

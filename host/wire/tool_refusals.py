@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from host.errors import EndpointRefused, WireError
 from host.text.terminal_text import clean_terminal
 from host.text.truncation import preview
+from host.wire.answer_shapes import refuses_schema
 from host.wire.culprit_search import Finding
 from host.wire.patience import blames_output
 from host.wire.retry import blames_request
@@ -37,11 +38,13 @@ def may_be_tools(error: WireError, words: str) -> bool:
     """Whether a refusal may be about the tools of its request, so that looking is worth it.
 
     Statuses other than 400 and 422 and words that speak of something else need a word about
-    tools; a 400 that says nothing of use does not.
+    tools; a 400 that says nothing of use does not. The schema of the answer is something else.
     """
     if is_grammar_error(words) or (blames_request(error) and "tools" in words):
         return True
     if not isinstance(error, EndpointRefused) or error.status not in _OF_THE_REQUEST:
+        return False
+    if refuses_schema(words):
         return False
     if _OF_TOOLS.search(words):
         return True

@@ -68,6 +68,11 @@ def test_a_refusal_that_may_be_about_tools_is_looked_into(error: WireError) -> N
         EndpointUnavailable(1, 429, detail="too many tools per minute"),
         EndpointSilent(3, True),
         ContextOverflow(9, 0, 8, detail="the tools exceed the context size"),
+        EndpointRefused(
+            400,
+            "Invalid schema for response_format 'answer': In context=(), 'additionalProperties' "
+            "is required to be supplied and to be false.",
+        ),
     ],
 )
 def test_a_refusal_about_something_else_costs_no_probe(error: WireError) -> None:
