@@ -51,7 +51,7 @@ def _unwrapped(error: object) -> object:
         match error:
             case {"message": str(message)} if message:
                 return error
-            case [Mapping() as inner, *_] if "msg" not in inner:
+            case [Mapping() as inner, *_] if inner and "msg" not in inner:
                 error = inner
             case {"error": Mapping() | list() as inner} | {"errors": list() as inner} if inner:
                 error = inner

@@ -6,8 +6,10 @@ import ssl
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
+from http.cookiejar import Cookie, DefaultCookiePolicy
 from types import TracebackType
 from typing import Self
+from urllib.request import Request
 
 import anyio
 import httpx2
@@ -83,6 +85,8 @@ class ClientPool:
 
     def _open(self, base_url: str, api_key: str, timeout_seconds: float) -> openai.AsyncOpenAI:
         url, api_key = _checked_url(base_url), _checked_key(api_key)
+        http = self._open_http() if self._open_http else self._open_own(url)
+        http.cookies.jar.set_policy(_SendableCookies())
         client = openai.AsyncOpenAI(
             api_key=api_key,
             # With a query in it the SDK would append its paths to the query.
@@ -91,7 +95,7 @@ class ClientPool:
             timeout=timeout_seconds if timeout_seconds > 0 else None,
             max_retries=0,
             default_headers={"Authorization": f"Bearer {api_key}"},
-            http_client=self._open_http() if self._open_http else self._open_own(url),
+            http_client=http,
         )
         client.organization = client.project = None
         return client
@@ -105,6 +109,15 @@ class ClientPool:
         # next request on that connection is lost. Without TLS a new connection costs nothing.
         limits = httpx2.Limits(max_keepalive_connections=0)
         return openai.DefaultAsyncHttpx2Client(verify=self._tls, limits=limits)
+
+
+class _SendableCookies(DefaultCookiePolicy):
+    """Takes no cookie that no later request could carry: headers go out as ASCII."""
+
+    def set_ok(self, cookie: Cookie, request: Request) -> bool:
+        """Whether the cookie is kept."""
+        plain = f"{cookie.name}{cookie.value}".isascii()
+        return plain and super().set_ok(cookie, request)
 
 
 def _checked_url(base_url: str) -> httpx2.URL:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from host.errors import ContextOverflow, EndpointRefused, EndpointUnavailable
@@ -108,6 +108,7 @@ _values = st.recursive(
 )
 
 
+@example([{}])
 @given(_values)
 def test_any_value_is_read_and_with_choices_only_an_error_by_its_name_counts(value: Any) -> None:
     failure_in_answer(value, Redactor())

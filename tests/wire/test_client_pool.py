@@ -173,3 +173,21 @@ async def test_without_a_factory_clients_are_real_and_share_their_certificates()
         clients.append(pool.client(EndpointSettings(base_url="https://a.test/v1")))
         assert all(isinstance(client, openai.AsyncOpenAI) for client in clients)
     assert all(client.is_closed() for client in clients)
+
+
+async def test_a_cookie_that_no_header_can_carry_is_not_kept() -> None:
+    asked: list[httpx2.Headers] = []
+
+    def serve(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.headers)
+        cookies = [(b"set-cookie", b"odd=\xff"), (b"set-cookie", b"node=a1")]
+        return httpx2.Response(200, headers=httpx2.Headers(cookies), json={"data": []})
+
+    def http() -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(transport=httpx2.MockTransport(serve))
+
+    async with ClientPool(open_http=http) as pool:
+        client = pool.client(EndpointSettings(base_url="http://endpoint.test/v1"))
+        for _ in range(2):
+            await client.get("/models", cast_to=httpx2.Response)
+    assert [headers.get("cookie") for headers in asked] == [None, "node=a1"]
