@@ -72,7 +72,8 @@ from tests.pool.pools import memory_pool
 pytestmark = pytest.mark.slow
 
 STEPS = 20
-RUNS = {"asyncio": 500, "trio": 150}
+RUNS = {"asyncio": 500, "trio": 100}
+HOST_RUNS = {"asyncio": 200, "trio": 50}
 """How many runs; trio's are fewer, since they take twice as long."""
 
 
@@ -449,5 +450,5 @@ async def test_runs_of_a_host_leave_nothing_behind(anyio_backend: tuple[str, Any
                 server.calls.clear()
             return run
 
-        taken = await measured(RUNS[anyio_backend[0]], host.events, tally, one_run)
+        taken = await measured(HOST_RUNS[anyio_backend[0]], host.events, tally, one_run)
     judge(f"host on {anyio_backend[0]}", tally, taken)
