@@ -1,7 +1,7 @@
 """Async tests run on asyncio, and on trio among the slow tests; most under virtual time.
 
-Properties are tried with the same examples each time, and with fresh ones under the profiles
-``ci`` and ``thorough``.
+Properties are tried with the same examples each time, and more of them under the profile ``ci``;
+under ``thorough`` with many fresh ones.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-_RANDOM = settings(settings.get_profile("host"), derandomize=False)
-settings.register_profile("ci", _RANDOM, max_examples=25)
-settings.register_profile("thorough", _RANDOM, max_examples=1000)
+settings.register_profile("ci", settings.get_profile("host"), max_examples=25)
+settings.register_profile(
+    "thorough", settings.get_profile("host"), max_examples=1000, derandomize=False
+)
 settings.load_profile("host")
 
 
