@@ -72,8 +72,8 @@ from tests.pool.pools import memory_pool
 pytestmark = pytest.mark.slow
 
 STEPS = 20
-RUNS = {"asyncio": 500, "trio": 100}
-HOST_RUNS = {"asyncio": 200, "trio": 50}
+RUNS = {"asyncio": 500, "trio": 60}
+HOST_RUNS = {"asyncio": 100, "trio": 30}
 """How many runs; trio's are fewer, since they take twice as long."""
 
 
