@@ -6,9 +6,9 @@ import argparse
 
 import host
 from host.cli.flag_values import at_least_one, positive_seconds, web_address
+from host.records import DISCOVERY_MODES
 
 ABOUT = "Point a model at a fleet of MCP servers: names first, schemas on demand."
-DISCOVERY_MODES = ("names", "eager", "proxied", "keywords", "preselect", "guided")
 EXIT_STATUSES = (
     "Exit status: 0 done; 1 the run or a server failed; 2 wrong usage or configuration; "
     "130 interrupted."

@@ -9,8 +9,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from host.config.approval_settings import ApprovalSettings
-
-Discovery = Literal["names", "eager", "proxied", "keywords", "preselect", "guided"]
+from host.records import DiscoveryMode
 
 _STRICT = ConfigDict(
     frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True, strict=True
@@ -79,7 +78,7 @@ class AgentSettings(BaseModel):
     loading_timeout_seconds: float = Field(120, ge=0)
     context_length: int = Field(0, ge=0)
     system_prompt: str = ""
-    discovery: Discovery = "names"
+    discovery: DiscoveryMode = "names"
     preselect_routing: Literal["exclusive", "append"] = "exclusive"
     parallel: bool = True
     max_tool_iterations: int = Field(20, ge=1)

@@ -23,7 +23,6 @@ from host.loop.guiding import Guide
 from host.loop.hook_context import last_question, message_text, question_index, with_context
 from host.loop.ledger import rebase_ledger
 from host.loop.next_step import stop_after_empty, stop_after_turn, stop_before_call
-from host.loop.proxied_discovery import ProxiedDiscovery
 from host.loop.routing import Routing, opened_discovery
 from host.loop.run_control import Interrupted, Interruption, RunControl
 from host.loop.run_events import RunEvents
@@ -54,8 +53,8 @@ async def run_agent_loop(options: AgentLoopOptions) -> Run:
     """Asks the question and returns the run; a limit or a stop is its ``stop_reason``.
 
     Every call of the returned transcript has its tool message, so it can be handed back as
-    ``messages``. Calls of the given messages that nothing answers are answered in it as never
-    made, and are not made now. Cancelling the task cancels the run and passes through.
+    ``messages``. Calls of the given messages that nothing answers are answered in it: no result
+    was kept, and they are not made now. Cancelling the task cancels the run and passes through.
 
     Raises:
         RunOverflow: a request did not fit the model's window.
@@ -103,6 +102,7 @@ class _AgentRun:
         self._interruption = interruption
         self._events = RunEvents(sink=options.on_event)
         self._question = last_question(record.messages)
+        self._question_text = message_text(self._question) if self._question else ""
         self._repetition = Repetition()
         self._empty_turns = 0
         self._step = 0
@@ -125,11 +125,10 @@ class _AgentRun:
         self._routing = Routing(
             options=options, discovery=self._discovery, asking=self._asking, events=self._events
         )
-
         self._guide: Guide | None = None
         if options.discovery == "guided":
             self._guide = Guide(
-                question=message_text(self._question) if self._question else "",
+                question=self._question_text,
                 discovery=self._discovery,
                 asking=self._asking,
                 events=self._events,
@@ -156,11 +155,11 @@ class _AgentRun:
         hooks, turn = self._options.hooks, self._record.turn
         if hooks is None or turn is None or not self._answered:
             return
-        told = (hooks, tuple(self._record.messages), self._question, turn.content)
+        ended = (hooks, tuple(self._record.messages), self._question, turn.content)
         group = self._options.task_group
-        if group is not None and notify_later(group, *told, self._events.note):
+        if group is not None and notify_later(group, *ended, self._events.note):
             return
-        notes = await notify_briefly(*told, self._events.note, control=self._interruption.control)
+        notes = await notify_briefly(*ended, self._events.note, control=self._interruption.control)
         self._record.notes.extend(notes)
 
     async def _play(self) -> StopReason:
@@ -198,15 +197,11 @@ class _AgentRun:
         return reason
 
     async def _choose_tools(self) -> None:
-        question = message_text(self._question) if self._question else ""
-        chosen = await self._routing.choose(question)
-        if isinstance(self._discovery, ProxiedDiscovery):
-            self._discovery.reread(self._record.messages)
-            await self._append(
-                self._discovery.shortlist([*self._options.loaded, *chosen], self._record.messages)
-            )
-        else:
-            self._routing.begin_with(chosen)
+        chosen = await self._routing.choose(self._question_text)
+        messages = self._record.messages
+        self._discovery.reread(messages)
+        await self._append(self._discovery.shortlist([*self._options.loaded, *chosen], messages))
+        self._routing.begin_with(chosen)
 
     def _due(self) -> StopReason | None:
         due = self._interruption.due()
@@ -295,24 +290,20 @@ class _AgentRun:
         """Takes a folded transcript and shows again what it lost; whether it is another."""
         if folded is self._record.messages:
             return False
-        lost = self._rewrite(folded)
-        if isinstance(self._discovery, ProxiedDiscovery):
-            await self._append(self._discovery.shortlist(lost, folded))
+        known = self._discovery.loaded
+        self._rewrite(folded)
+        await self._append(self._discovery.shortlist(known, folded))
         return True
 
-    def _rewrite(self, messages: list[Message]) -> tuple[str, ...]:
-        """Takes other messages for the transcript; returns the tools no longer shown in it."""
-        known = self._discovery.loaded
+    def _rewrite(self, messages: list[Message]) -> None:
+        """Takes other messages for the transcript."""
         self._record.rewrite(messages)
-        if not isinstance(self._discovery, ProxiedDiscovery):
-            return ()
         self._discovery.reread(messages)
-        shown = self._discovery.loaded
-        return tuple(name for name in known if name not in shown)
 
     async def _next_turn(self, step: int) -> Turn:
-        front = self._routing.front(step)
-        if self._guide is not None:
+        if self._guide is None:
+            front = self._routing.front(step)
+        else:
             index = question_index(self._record.messages, self._question)
             steps = steps_in(self._record.messages[index + 1 :])
             failed = sum(not call.ok for call in self._record.tool_calls)

@@ -25,14 +25,12 @@ from host.loop.hook_context import HOOK_PREFACE
 from host.loop.run_tracing import NO_TRACING, RunTracer
 from host.loop.stop_reasons import STUCK_AFTER
 from host.loop.wall_clock import utc_now
-from host.records import HookContext, HookEvent, LedgerEntry, Message, TurnUsage
+from host.records import DiscoveryMode, HookContext, HookEvent, LedgerEntry, Message, TurnUsage
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from host.loop.run_control import RunControl
-
-DiscoveryMode = Literal["names", "eager", "proxied", "keywords", "preselect", "guided"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import anyio
 
 from host.loop.agent_options import AgentLoopOptions
 from host.loop.cache_watch import CacheWatch
-from host.loop.collaborators import ContinuingModel, Model
+from host.loop.collaborators import ContinuingModel, Model, TextSink
 from host.loop.discovery import Discovery, Front
 from host.loop.ledger import SentRequest, record_request
 from host.loop.run_control import Interruption
@@ -101,20 +101,32 @@ class Asking:
         purpose: RequestPurpose,
         step: int,
         messages: list[Message],
-        schema: Mapping[str, Any],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        model: Model | None = None,
     ) -> Turn:
-        """Asks the run's own model beside the run, for JSON of a shape.
+        """Asks beside the run; what is answered is not told as the run's text.
+
+        Args:
+            schema: the shape the answer is to have; None for text.
+            model: None for the run's own.
 
         Raises:
             Interrupted: the run was stopped, or its time is up.
         """
         started = anyio.current_time()
-        listen, shape = self._listeners(step, heard=False), dict(schema)
-        tracer = self.options.tracer
-        with tracer.request(step, messages, purpose=purpose, as_json=True) as span:
-            turn = await self.interruption.cut_short(
-                lambda: self.options.model.turn(messages, [], response_schema=shape, **listen)
-            )
+        listen = self._listeners(step, heard=False)
+        if schema is not None:
+            listen["response_schema"] = dict(schema)
+        asked = model or self.options.model
+        with self.options.tracer.request(
+            step,
+            messages,
+            purpose=purpose,
+            as_json=schema is not None,
+            own_model=asked is self.options.model,
+        ) as span:
+            turn = await self.interruption.cut_short(lambda: asked.turn(messages, [], **listen))
             span.answered(turn)
         self._count(purpose, step, turn.usage, started)
         return turn
@@ -137,17 +149,6 @@ class Asking:
         usage = _estimated(f"{system}\n{user}", answer)
         self._count("select", step, usage, started)
         return answer
-
-    async def aside_text(self, model: Model, step: int, messages: list[Message]) -> Turn:
-        """Asks a model for a summary; to be cut short by the caller."""
-        started = anyio.current_time()
-        is_own = model is self.options.model
-        tracer = self.options.tracer
-        with tracer.request(step, messages, purpose="summary", own_model=is_own) as span:
-            turn = await model.turn(messages, [], on_notice=self._notice(step))
-            span.answered(turn)
-        self._count("summary", step, turn.usage, started)
-        return turn
 
     @property
     def front_tokens(self) -> int:
@@ -184,7 +185,7 @@ class Asking:
             listen["on_output"] = lambda text: self.events.tell("output", step, text=text)
         return listen
 
-    def _notice(self, step: int) -> Any:
+    def _notice(self, step: int) -> TextSink:
         return lambda text: self.events.tell("notice", step, text=text)
 
     async def _continued(

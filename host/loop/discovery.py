@@ -24,7 +24,7 @@ from host.catalogue import (
 )
 from host.loop.call_reading import ReadCall
 from host.loop.collaborators import Toolbox
-from host.records import CatalogueServer, CatalogueTool, ToolDefinition, ToolFailure
+from host.records import CatalogueServer, CatalogueTool, Message, ToolDefinition, ToolFailure
 from host.text.json_text import compact_json
 from host.text.tokens import tools_tokens
 from host.text.truncation import truncate_text
@@ -130,6 +130,13 @@ class Discovery:
     def definition(self, name: str) -> ToolDefinition | None:
         """The definition of a loaded tool; None for any other."""
         return self._declared.get(name)
+
+    def reread(self, messages: Sequence[Message]) -> None:
+        """Hears that the transcript is another one: what is declared does not stand in it."""
+
+    def shortlist(self, names: Sequence[str], messages: Sequence[Message]) -> list[Message]:
+        """What has to be appended to the messages so that the model knows these tools: nothing."""
+        return []
 
     def answer_load(self, args: Mapping[str, Any]) -> tuple[str, bool]:
         """Loads what a ``load_tools`` call asks for; returns its result and whether any matched."""

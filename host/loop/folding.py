@@ -96,8 +96,9 @@ class Folding:
         forced: bool,
     ) -> list[Message]:
         async def summarise(text: str) -> str:
-            model = self.options.summary_model or self.options.model
-            turn = await self.asking.aside_text(model, step, summary_messages(text))
+            turn = await self.asking.aside(
+                "summary", step, summary_messages(text), model=self.options.summary_model
+            )
             return summary_of(turn.content)
 
         try:

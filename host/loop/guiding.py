@@ -119,7 +119,7 @@ class Guide:
             *system_message(asked.system),
             {"role": "user", "content": asked.user},
         ]
-        return reply_in(await self.asking.aside(purpose, step, messages, asked.schema))
+        return reply_in(await self.asking.aside(purpose, step, messages, schema=asked.schema))
 
     def _say(self, step: int, text: str, *, ok: bool) -> None:
         self.events.tell("decision", step, text=text, ok=ok)

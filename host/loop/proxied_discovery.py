@@ -35,8 +35,8 @@ class ProxiedDiscovery(Discovery):
 
     @property
     def callable_names(self) -> list[str]:
-        """As for any run, and ``call_tool``."""
-        return [*super().callable_names, CALL_TOOL]
+        """As for any run, and ``call_tool`` if there is anything to call."""
+        return [*super().callable_names, *([CALL_TOOL] if self.on_demand else [])]
 
     @property
     def loaded(self) -> tuple[str, ...]:
@@ -50,6 +50,10 @@ class ProxiedDiscovery(Discovery):
         """What every request says."""
         self._shown = frozenset(self._read)
         return self.front
+
+    def show_only(self, names: Sequence[str]) -> Front:
+        """What every request says: what was chosen is read, not declared."""
+        return self.show()
 
     def answer_load(self, args: Mapping[str, Any]) -> tuple[str, bool]:
         """Shows the definitions asked for; returns the result and whether any matched."""

@@ -70,10 +70,8 @@ class Routing:
         return self.discovery.show()
 
     def _by_keywords(self, question: str) -> list[str]:
-        most = (self.options.preselect or Preselect()).max_per_load
-        choice = clearest_choice(self.discovery, question, most)
+        choice = self._choice(question, self.options.preselect or Preselect())
         if choice.confident:
-            self._say(f"{_counted(choice.names)} chosen by the words of the question")
             return list(choice.names)
         doubtful = [name for name, _ in choice.ranked[:MAX_DOUBTFUL]]
         if self.discovery.load(doubtful):  # beside the catalogue: the words may be wrong
@@ -81,11 +79,8 @@ class Routing:
         return []
 
     async def _by_asking(self, question: str, how: Preselect) -> list[str]:
-        if how.keywords:
-            choice = clearest_choice(self.discovery, question, how.max_per_load)
-            if choice.confident:
-                self._say(f"{_counted(choice.names)} chosen by the words of the question")
-                return list(choice.names)
+        if how.keywords and (choice := self._choice(question, how)).confident:
+            return list(choice.names)
         catalogue = self.discovery.catalogue
         try:
             reply = await self.asking.aside_json(
@@ -101,6 +96,12 @@ class Routing:
             self._say(f"choosing tools: {error_message(error)}")
             return []
         return preselection(reply, catalogue, max_per_load=how.max_per_load)
+
+    def _choice(self, question: str, how: Preselect) -> KeywordChoice:
+        choice = clearest_choice(self.discovery, question, how.max_per_load)
+        if choice.confident:
+            self._say(f"{_counted(choice.names)} chosen by the words of the question")
+        return choice
 
     def _say(self, text: str) -> None:
         self.events.tell("notice", 0, text=text)

@@ -19,7 +19,15 @@ from host.records.messages import (
     ToolMessage,
     UserMessage,
 )
-from host.records.runs import LedgerEntry, RequestPurpose, RequestTrace, Run, StopReason
+from host.records.runs import (
+    DISCOVERY_MODES,
+    DiscoveryMode,
+    LedgerEntry,
+    RequestPurpose,
+    RequestTrace,
+    Run,
+    StopReason,
+)
 from host.records.tools import (
     CatalogueServer,
     CatalogueTool,
@@ -33,11 +41,13 @@ from host.records.tools import (
 from host.records.turns import Turn, TurnUsage
 
 __all__ = [
+    "DISCOVERY_MODES",
     "HOOK_EVENTS",
     "INJECT_EVENTS",
     "AssistantMessage",
     "CatalogueServer",
     "CatalogueTool",
+    "DiscoveryMode",
     "FunctionDefinition",
     "HookContext",
     "HookEvent",

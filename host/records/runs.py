@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from host.errors import IterationLimit, RunStopped
 from host.records.hooks import HookNote
@@ -13,6 +13,11 @@ from host.records.tools import ToolCallOutcome
 from host.records.turns import Turn, TurnUsage
 
 StopReason = Literal["completed", "stuck-loop", "backstop", "deadline", "budget", "stopped"]
+
+DiscoveryMode = Literal["names", "eager", "proxied", "keywords", "preselect", "guided"]
+"""How a run's model learns of tools."""
+
+DISCOVERY_MODES: tuple[DiscoveryMode, ...] = get_args(DiscoveryMode)
 
 RequestPurpose = Literal["turn", "select", "due", "pick", "summary"]
 """What a request of a run was for: its next step, or a question beside it about tools or text."""

@@ -22,10 +22,9 @@ from host.cli.demo import demo_rows
 from host.config import AgentSettings, EndpointChoice, HostConfig
 from host.errors import RunError
 from host.pool import ServerRow
-from host.records import AssistantMessage, Run, RunEvent
+from host.records import DISCOVERY_MODES, AssistantMessage, Run, RunEvent
 from tests.bench.discovery_questions import QUESTIONS, Question, fits
 
-MODES = ("names", "eager", "proxied", "keywords", "preselect", "guided")
 SECONDS_PER_QUESTION = 240
 
 
@@ -146,7 +145,7 @@ def table(lines: Iterable[Mapping[str, Any]]) -> str:
     )
     rows = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for (model, mode), found in sorted(
-        by_run.items(), key=lambda item: (item[0][0], MODES.index(item[0][1]))
+        by_run.items(), key=lambda item: (item[0][0], DISCOVERY_MODES.index(item[0][1]))
     ):
         asked = [line for line in found if needs[line["question"]]]
         idle = [line for line in found if not needs[line["question"]]]
@@ -169,7 +168,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, required=True, help="a file to go on with")
     parser.add_argument("--base-url", help="an OpenAI-compatible endpoint; none only prints")
     parser.add_argument("--model", default="model")
-    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument(
+        "--modes", nargs="+", choices=DISCOVERY_MODES, default=list(DISCOVERY_MODES)
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, not a table")
     options = parser.parse_args(arguments)
     if options.base_url:
