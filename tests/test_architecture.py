@@ -48,9 +48,10 @@ SHELLS: set[str] = _modules(
         ),
         "host.pool": (
             "bounded calling child_process command_lookup commons connection direct_use entry "
-            "failure_words fleet group_guard guard hook_runner http_containment "
-            "http_transport log_redaction offering pool_events probing roster row_import "
-            "server_pool session_life settings stdio syncing tool_finder tool_walk wire_mending"
+            "failure_words fleet group_guard guard hook_runner http_containment http_transport "
+            "log_redaction offering pool_events pool_reading probing roster row_import "
+            "server_pool session_client session_life settings stdio syncing tool_finder tool_walk "
+            "wire_mending"
         ),
         "host.text": "identity_memo",
         "host.wire": (

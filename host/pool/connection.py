@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
-from mcp.client import Client
-from mcp_types import Implementation, ServerNotification, Tool
+from mcp_types import ServerNotification, Tool
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from host.pool.attempts import Attempt, first_attempt, next_attempt
 from host.pool.bounded import Patience, bounded
 from host.pool.commons import Commons
 from host.pool.failure_words import (
@@ -34,18 +34,14 @@ from host.pool.fingerprint import connection_digest
 from host.pool.http_containment import ExchangeNote, noting_exchanges
 from host.pool.log_redaction import LogRedaction
 from host.pool.row_secrets import row_redactor
-from host.pool.rows import HttpServerRow, ServerRow, StdioServerRow
-from host.pool.session_life import (
-    SessionLife,
-    learn_of_server,
-    list_roots,
-    read_past_output_schemas,
-)
+from host.pool.rows import ServerRow, StdioServerRow
+from host.pool.session_client import session_client
+from host.pool.session_life import SessionLife, learn_of_server, read_past_output_schemas
 from host.pool.tool_walk import list_all_tools
 from host.pool.wire_mending import MendedTransport
 
 if TYPE_CHECKING:
-    from mcp.client import IncomingMessage
+    from mcp.client import Client, IncomingMessage
     from mcp_types import CallToolResult
 
     from host.records.events import CloseReason
@@ -53,8 +49,6 @@ if TYPE_CHECKING:
 CLOSE_SECONDS = 2.0
 """How long saying goodbye may take; a child's own end is bounded elsewhere."""
 GOING_SECONDS = 0.5
-PROBE_SECONDS = 20.0
-"""How long a child gets to answer while it may be dumb to the probe; half the time, if more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +70,6 @@ class Wiring:
     on_tools: Callable[[Connection, Sequence[Tool]], bool]
     on_notification: Callable[[ServerNotification], None]
     on_notice: Callable[[str, str], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Attempt:
-    mode: str
-    sse: bool = False
-    seconds: float = math.inf
 
 
 class CallFailed(Exception):
@@ -264,7 +251,11 @@ class Connection:
             return await bounded(self._commons.group, send, patience)
 
     async def _own(self) -> None:
-        attempt: _Attempt | None = self._first_attempt()
+        attempt: Attempt | None = first_attempt(
+            self.row,
+            is_legacy=connection_digest(self.row) in self._commons.legacy,
+            connect_seconds=self._connect_seconds,
+        )
         try:
             with LogRedaction(self._redactor):
                 while attempt is not None and not self.settled.is_set():
@@ -275,7 +266,7 @@ class Connection:
             self.ended.set()
             self._wiring.on_end(self)
 
-    async def _attempt(self, attempt: _Attempt) -> _Attempt | None:
+    async def _attempt(self, attempt: Attempt) -> Attempt | None:
         """Dial once and serve to the end; what to try next, if the dial failed but need not."""
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + attempt.seconds)
         with noting_exchanges() as note:
@@ -285,9 +276,9 @@ class Connection:
             except Exception as error:  # noqa: BLE001 - containment: whatever a server or the SDK
                 # does to this connection, the other ones go on.
                 return self._after_failure(attempt, error, note)
-        return None if self.settled.is_set() else _Attempt(mode="legacy")
+        return None if self.settled.is_set() else Attempt(mode="legacy")
 
-    async def _serve(self, attempt: _Attempt) -> None:
+    async def _serve(self, attempt: Attempt) -> None:
         life = self._life = SessionLife(self.row, self._wiring.on_notice)
         transport = self._transport = MendedTransport(
             self._commons.transport(
@@ -300,16 +291,13 @@ class Connection:
             on_notice=lambda text: self._wiring.on_notice("warning", text),
             on_end=partial(self._gone, life),
         )
-        client = Client(
+        client = session_client(
             transport,
+            self.row,
             mode=attempt.mode,
-            cache=None,
-            client_info=Implementation(
-                name=self._client_name, version=self._commons.settings.client_version
-            ),
-            list_roots_callback=list_roots(self.row.roots or ()),
-            log_level=self.row.log_level,
-            message_handler=self._hear,
+            client_name=self._client_name,
+            settings=self._commons.settings,
+            hear=self._hear,
         )
         async with client:
             read_past_output_schemas(client, self._listed_names, self._wiring.on_notice)
@@ -322,7 +310,7 @@ class Connection:
             self.client = None
             self._scope.deadline = anyio.current_time() + CLOSE_SECONDS
 
-    def _become_ready(self, client: Client, attempt: _Attempt) -> None:
+    def _become_ready(self, client: Client, attempt: Attempt) -> None:
         if self.settled.is_set():  # the time was up, or somebody stopped it
             self._scope.cancel()
             return
@@ -333,28 +321,15 @@ class Connection:
         self.was_ready = True
         self.settled.set()
 
-    def _first_attempt(self) -> _Attempt:
-        if self.row.era != "auto":
-            return _Attempt(mode=self.row.era)
-        if connection_digest(self.row) in self._commons.legacy:
-            return _Attempt(mode="legacy")
-        if isinstance(self.row, HttpServerRow):
-            return _Attempt(mode="auto")
-        half = 0 if math.isinf(self._connect_seconds) else self._connect_seconds / 2
-        return _Attempt(mode="auto", seconds=max(half, PROBE_SECONDS))
-
     def _after_failure(
-        self, attempt: _Attempt, error: Exception, note: ExchangeNote
-    ) -> _Attempt | None:
+        self, attempt: Attempt, error: Exception, note: ExchangeNote
+    ) -> Attempt | None:
         if self.settled.is_set():  # it failed in closing, or nobody waits for it any more
             return None
-        row, reason = self.row, leaf(error)
-        if isinstance(row, HttpServerRow):
-            refused = note.status is not None and 400 <= note.status < 500
-            if row.transport_fallback == "sse" and refused and not attempt.sse:
-                return replace(attempt, sse=True)
-        elif attempt.mode == "auto" and is_closed(reason):
-            return _Attempt(mode="legacy")
+        row = self.row
+        following = next_attempt(row, attempt, status=note.status, is_closed=is_closed(leaf(error)))
+        if following is not None:
+            return following
         if attempt.mode == "legacy":
             self._commons.legacy.discard(connection_digest(row))
         self._fail(

@@ -18,17 +18,17 @@ from host.pool.fleet import Fleet
 from host.pool.hook_runner import run_hooks
 from host.pool.offering import Offering
 from host.pool.pool_events import NotificationListener, PoolEvents, PoolListener
+from host.pool.pool_reading import PoolReading
 from host.pool.probing import probe_with, row_connect_seconds
 from host.pool.result_cache import ResultCache
 from host.pool.roster import Roster
 from host.pool.rows import ServerRow
-from host.pool.server_state import ProbeReport, ServerState, ToolDescription
+from host.pool.server_state import ProbeReport
 from host.pool.settings import PoolSettings
-from host.pool.state_view import server_state
 from host.pool.syncing import Load, Syncing, loaded_rows
 from host.pool.tool_finder import ToolFinder
 from host.pool.tool_index import scope_of
-from host.records import CatalogueServer, HookContext, HookEvent, HookOutcome, ToolDefinition
+from host.records import HookContext, HookEvent, HookOutcome
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class ServerPool:
+class ServerPool(PoolReading):
     """Connected servers, their tools, and calls to them. Made by ``ServerPool.open``.
 
     Nothing here connects in the background: servers are dialled by a sync and by use. ``servers``
@@ -142,41 +142,6 @@ class ServerPool:
         """
         self._check_open()
         await self._syncing.reconnect(server_id, rows)
-
-    def state(self, *, secrets: bool = False) -> list[ServerState]:
-        """Every server as it is now, in configuration order."""
-        return [server_state(entry, secrets=secrets) for entry in self._fleet.entries.values()]
-
-    def tools(
-        self, *, names: Iterable[str] | None = None, servers: Iterable[str] | None = None
-    ) -> list[ToolDefinition]:
-        """Definitions of the named tools in the names' order, or of all in configuration order.
-
-        Unknown, hidden and out-of-scope names are passed over. The definitions are shared:
-        nobody may change them.
-        """
-        found = self._offering.index.definitions(names, scope=scope_of(servers))
-        return self._offering.weighed(found)
-
-    def catalogue(self, servers: Iterable[str] | None = None) -> list[CatalogueServer]:
-        """Every server with tools to offer, in configuration order; last known ones are stale."""
-        return self._offering.index.catalogue(scope_of(servers))
-
-    def search(
-        self, query: str, *, servers: Iterable[str] | None = None, limit: int = 10
-    ) -> list[CatalogueServer]:
-        """The catalogue of the tools that answer best to the words, at most ``limit`` of them."""
-        return self._offering.index.search(query, scope=scope_of(servers), limit=limit)
-
-    def always_loaded(self, servers: Iterable[str] | None = None) -> list[str]:
-        """Names of the offered tools that rows want loaded from the start."""
-        return self._offering.index.always_loaded(scope_of(servers))
-
-    def describe(
-        self, name: str, *, servers: Iterable[str] | None = None, hidden: bool = False
-    ) -> ToolDescription | None:
-        """Everything about a tool; None where a call would be refused."""
-        return self._offering.index.describe(name, scope=scope_of(servers), hidden=hidden)
 
     async def call(
         self,
@@ -298,14 +263,6 @@ class ServerPool:
     def on_notification(self, listener: NotificationListener) -> Callable[[], None]:
         """Hand the listener (server id, notification) of what servers say by themselves."""
         return self._events.on_notification(listener)
-
-    def servers_with(self, capability: str) -> list[str]:
-        """Ids of the ready servers that declared the capability (``"prompts"``, …)."""
-        return [
-            state.id
-            for state in self.state()
-            if state.status == "ready" and capability in (state.capabilities or {})
-        ]
 
     async def _call_hook(
         self, server_id: str, name: str, arguments: dict[str, Any], seconds: float | None

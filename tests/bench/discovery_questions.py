@@ -106,7 +106,7 @@ QUESTIONS: tuple[Question, ...] = (
         contains={"query": ("bicycle",)},
     ),
     Question(text="Good morning! How are you?"),
-    Question(text="Who painted the Mona Lisa?"),
+    Question(text="Who wrote the novel Moby-Dick?"),
     Question(text="Thank you, that was all for today."),
     Question(text="Write one sentence about the sea in autumn."),
     Question(text="What is the capital of Portugal?"),

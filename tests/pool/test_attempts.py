@@ -1,0 +1,76 @@
+"""The order of dials against a model of it, and each way on its own."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from host.pool.attempts import PROBE_SECONDS, Attempt, first_attempt, next_attempt
+from host.pool.rows import HttpServerRow, ServerRow, StdioServerRow
+
+ROWS = st.sampled_from(
+    [
+        row.model_copy(update={"era": era})
+        for era in ("auto", "legacy", "2026-07-28")
+        for row in (
+            StdioServerRow(id="a", command="x"),
+            HttpServerRow(id="a", url="http://a.test"),
+            HttpServerRow(id="a", url="http://a.test", transport_fallback="sse"),
+        )
+    ]
+)
+STATUSES = st.none() | st.integers(min_value=400, max_value=599)
+
+
+@given(ROWS, st.booleans(), st.lists(st.tuples(STATUSES, st.booleans()), min_size=5, max_size=5))
+def test_a_dial_that_fails_every_time_is_given_up_after_two_attempts_that_differ(
+    row: ServerRow, is_legacy: bool, faults: list[tuple[int | None, bool]]
+) -> None:
+    attempt: Attempt | None = first_attempt(row, is_legacy=is_legacy, connect_seconds=60.0)
+    made: list[tuple[str, bool]] = []
+    for status, is_closed in faults:
+        if attempt is None:
+            break
+        made.append((attempt.mode, attempt.sse))
+        attempt = next_attempt(row, attempt, status=status, is_closed=is_closed)
+    assert attempt is None
+    assert len(made) == len(set(made)) <= 2
+    assert row.era == "auto" or all(mode == row.era for mode, _ in made)
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "is_closed", "expected"),
+    [
+        (StdioServerRow(id="a", command="x"), None, True, ("legacy", False)),
+        (StdioServerRow(id="a", command="x"), None, False, None),
+        (StdioServerRow(id="a", command="x", era="2026-07-28"), None, True, None),
+        (HttpServerRow(id="a", url="http://a.test"), 405, False, None),
+        (HttpServerRow(id="a", url="http://a.test", transport_fallback="sse"), 503, False, None),
+        (
+            HttpServerRow(id="a", url="http://a.test", transport_fallback="sse"),
+            405,
+            False,
+            ("auto", True),
+        ),
+    ],
+)
+def test_what_follows_a_failed_first_attempt(
+    row: ServerRow, status: int | None, is_closed: bool, expected: tuple[str, bool] | None
+) -> None:
+    first = first_attempt(row, is_legacy=False, connect_seconds=60.0)
+    found = next_attempt(row, first, status=status, is_closed=is_closed)
+    assert (found and (found.mode, found.sse)) == expected
+
+
+@given(st.floats(min_value=0, exclude_min=True) | st.just(math.inf))
+def test_a_child_that_may_be_dumb_to_the_probe_gets_half_the_time_but_enough(
+    connect_seconds: float,
+) -> None:
+    row = StdioServerRow(id="a", command="x")
+    seconds = first_attempt(row, is_legacy=False, connect_seconds=connect_seconds).seconds
+    halved = 0 if math.isinf(connect_seconds) else connect_seconds / 2
+    assert seconds == max(PROBE_SECONDS, halved)
+    assert first_attempt(row, is_legacy=True, connect_seconds=1.0).seconds == math.inf
