@@ -43,7 +43,7 @@ SHELLS: set[str] = _modules(
         "host.demo.servers": "__main__ bundled clock notes units",
         "host.event_bus": "bus",
         "host.loop": (
-            "agent_calls agent_loop asking bounded_loop callbacks compaction folding guiding hooks "
+            "agent_calls agent_loop agent_run asking bounded_loop callbacks compaction folding guiding hooks "
             "loop_observers routing run_control run_hooks tool_batch tool_loop wall_clock"
         ),
         "host.pool": (

@@ -10,6 +10,7 @@ under: some topics need a tool, kinds of talk do not. The questions come in this
 3. `arguments_question` for the tool picked; unless `repeats_a_step`, the call is made.
 4. `several_question`, once. If it `asks_for_several`, again from 2, with the steps so far, until
    a call repeats or the caller's limit is reached. Otherwise the model answers from the result.
+5. `answer_question`, where it wrote the call once more instead.
 
 What is the same for every request of a catalogue comes first, for the endpoint's prompt cache.
 The examples are about other tools, so that no answer can be copied from them.
@@ -94,6 +95,20 @@ Request: What is the mean of 4 and 8, and what is the mean of 6 and 9? \
 Request: Mail Anna that I am late. -> {"asks_for": "one thing"}
 Request: Find the song Moon and play it. -> {"asks_for": "several things"}
 Request: Which songs are there? -> {"asks_for": "one thing"}"""
+
+
+_ANSWER = """\
+Answer the request from the results, in one plain sentence.
+
+Examples:
+Request: Will it rain in Oslo tomorrow?
+Done: weather__get_forecast {"place": "Oslo"}
+Result: {"rain_mm": 4, "max_c": 9}
+-> {"answer": "Yes, about 4 mm of rain are expected in Oslo tomorrow."}
+Request: Mail Anna that I am late.
+Done: mail__send_mail {"to": "Anna", "text": "I am late."}
+Result: sent
+-> {"answer": "I have told Anna by mail that you are late."}"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +259,25 @@ def several_question(question: str) -> GuidedQuestion:
 def asks_for_several(reply: object) -> bool:
     """Whether the answer is ``several things``; any other shape means one."""
     return _chosen(reply, "asks_for") == "several things"
+
+
+def answer_question(question: str, steps: Sequence[GuidedStep]) -> GuidedQuestion:
+    """What the results say, in plain words."""
+    return GuidedQuestion(
+        system=_ANSWER,
+        user=conversation_text(question, steps),
+        schema={
+            "type": "object",
+            "properties": {"answer": {"type": "string"}},
+            "required": ["answer"],
+            "additionalProperties": False,
+        },
+    )
+
+
+def answer_in(reply: object) -> str | None:
+    """The text answered; None for none."""
+    return _chosen(reply, "answer") if isinstance(reply, Mapping) else None
 
 
 def repeats_a_step(name: str, args: Mapping[str, Any], steps: Iterable[GuidedStep]) -> bool:

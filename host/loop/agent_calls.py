@@ -14,7 +14,7 @@ from host.loop.approval import NOBODY_ASKED_TEXT
 from host.loop.big_results import READ_RESULT, READ_RESULT_DEFINITION, ResultShelf
 from host.loop.call_reading import ReadCall
 from host.loop.callbacks import resolved
-from host.loop.collaborators import Approver, Decision, Verdict
+from host.loop.collaborators import Approver, Decision, ToolCallResult, Verdict
 from host.loop.discovery import Discovery
 from host.loop.run_control import Interruption
 from host.loop.run_events import RunEvents
@@ -63,7 +63,10 @@ class AgentCalls:
 
     def begin(self, call: ReadCall) -> CallAnswer | Dispatch:
         """Announces the call and answers it if nothing has to be awaited for that."""
-        self.events.call(self.step, call.name, call.id, call.raw)
+        self.events.call(
+            self.step,
+            ToolCallRequest(id=call.id, name=call.name, args=call.args or {}, raw=call.raw),
+        )
         try:
             return self._begun(call)
         except Exception as error:  # noqa: BLE001  # a toolbox's fault is the call's result
@@ -77,7 +80,8 @@ class AgentCalls:
 
     def answered(self, call: ReadCall, answer: CallAnswer) -> None:
         """Tells the watcher what a begun call was answered."""
-        self.events.result(self.step, call.name, call.id, answer.text, ok=answer.ok)
+        result = ToolCallResult(id=call.id, name=call.name, text=answer.text, ok=answer.ok)
+        self.events.result(self.step, result)
 
     async def deliver(self, answers: Sequence[tuple[ReadCall, CallAnswer]]) -> None:
         """Appends the answers to the transcript, then tells of each message."""

@@ -11,12 +11,15 @@ from host.catalogue import MAX_PER_LOAD
 from host.loop.collaborators import (
     Approver,
     BeforeStep,
+    CallSink,
     EventSink,
     HookRunner,
     MessageSink,
     Model,
     Now,
     PersonAsker,
+    RequestSink,
+    ResultSink,
     Toolbox,
     TurnSink,
 )
@@ -136,7 +139,9 @@ class AgentLoopOptions:
         ask_person: asked where ``approve`` says ``"ask"``; None refuses such calls.
         before_step: may replace the transcript before a request; a call that it keeps has to
             keep its tool message.
-        on_event: hears what happens. on_message, on_turn: get each appended message and each
+        on_event: hears what happens. on_tool_call, on_tool_result: hear of each call and of what
+            it was answered, whole, where events hold previews.
+        on_request, on_message, on_turn: get each step's request, each appended message and each
             answered turn with its step (from 0), awaited and never cut off by a stop; what they
             raise ends the run.
         control: the stop button.
@@ -183,6 +188,9 @@ class AgentLoopOptions:
     ask_person: PersonAsker | None = None
     before_step: BeforeStep | None = None
     on_event: EventSink | None = None
+    on_tool_call: CallSink | None = None
+    on_tool_result: ResultSink | None = None
+    on_request: RequestSink | None = None
     on_message: MessageSink | None = None
     on_turn: TurnSink | None = None
     control: RunControl | None = None

@@ -10,7 +10,8 @@ import anyio
 
 from host.loop.agent_options import AgentLoopOptions
 from host.loop.cache_watch import CacheWatch
-from host.loop.collaborators import ContinuingModel, Model, TextSink
+from host.loop.callbacks import told
+from host.loop.collaborators import ContinuingModel, Model, StepRequest, TextSink
 from host.loop.discovery import Discovery, Front
 from host.loop.ledger import SentRequest, record_request
 from host.loop.run_control import Interruption
@@ -43,6 +44,7 @@ class Asking:
     events: RunEvents
     interruption: Interruption
     budget: Budget
+    _told_step: int = field(default=-1, init=False)
     _watch: CacheWatch = field(default_factory=CacheWatch, init=False)
     _measured: tuple[tuple[LedgerEntry, ...], SentRequest | None] = field(
         default=((), None), init=False
@@ -70,6 +72,7 @@ class Asking:
         """
         self.events.tell("turn", step)
         whole = [*system_message(front.system(system)), *messages]
+        await self._tell_request(step, whole, front)
         listen = self._listeners(step, heard=schema is None)
         started = anyio.current_time()
 
@@ -149,6 +152,12 @@ class Asking:
         usage = _estimated(f"{system}\n{user}", answer)
         self._count("select", step, usage, started)
         return answer
+
+    async def _tell_request(self, step: int, messages: list[Message], front: Front) -> None:
+        if self._told_step != step:
+            self._told_step = step
+            request = StepRequest(messages=tuple(messages), tools=tuple(front.tools))
+            await told(self.options.on_request, request, step)
 
     @property
     def front_tokens(self) -> int:

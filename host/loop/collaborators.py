@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -11,6 +12,7 @@ from host.records import (
     HookContext,
     HookEvent,
     HookOutcome,
+    LedgerEntry,
     Message,
     RunEventKind,
     ToolCallRequest,
@@ -132,6 +134,58 @@ MessageSink: TypeAlias = Callable[[Message, int], object]
 TurnSink: TypeAlias = Callable[[Turn, int], object]
 """Called with each answered turn and its step; an awaitable answer is awaited."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRequest:
+    """What a step asks its model for, as first built: a request sent again is told once.
+
+    Attributes:
+        messages: the system prompt, the transcript and what is said around it.
+        tools: the definitions declared.
+    """
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolDefinition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallResult:
+    """What a call was answered: the text of its tool message, whole."""
+
+    id: str
+    name: str
+    text: str
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunWindow:
+    """How full the model's window is before a step.
+
+    Attributes:
+        used: tokens that the next request takes: as the endpoint counted so far, and the rest by
+            estimate; None before anything was counted.
+        limit: the window in tokens; 0 for unknown.
+        ledger: what was counted.
+    """
+
+    used: int | None
+    limit: int
+    ledger: tuple[LedgerEntry, ...]
+
+
+RequestSink: TypeAlias = Callable[[StepRequest, int], object]
+"""Called with each step's request before it is sent; an awaitable answer is awaited."""
+
+CallSink: TypeAlias = Callable[[ToolCallRequest, int], object]
+"""Called with each call as it is announced, ``load_tools`` and repeated ones included.
+
+Synchronously, and what it raises is dropped. The arguments of an unreadable call are empty.
+"""
+
+ResultSink: TypeAlias = Callable[[ToolCallResult, int], object]
+"""Called with what each announced call was answered; else like ``CallSink``."""
+
 Approver: TypeAlias = Callable[[ToolCallRequest], Verdict | Awaitable[Verdict]]
 """Judges one call."""
 
@@ -141,6 +195,6 @@ PersonAsker: TypeAlias = Callable[[ToolCallRequest], Awaitable[Decision]]
 Transcript: TypeAlias = Sequence[Message]
 
 BeforeStep: TypeAlias = Callable[
-    [list[Message], int], Transcript | Awaitable[Transcript | None] | None
+    [list[Message], int, RunWindow], Transcript | Awaitable[Transcript | None] | None
 ]
-"""Called with the transcript before each request; may return what takes its place."""
+"""Called with the transcript, the step and the window; may return another transcript."""

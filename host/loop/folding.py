@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from host.loop.agent_options import AgentLoopOptions, Compact
 from host.loop.asking import Asking
+from host.loop.collaborators import RunWindow
 from host.loop.compaction import CompactionHooks, compact_transcript
 from host.loop.compaction_plan import CompactionPlan, FoldTerms, NoFold, plan_or_reason
 from host.loop.ledger import estimate_from
@@ -29,6 +30,18 @@ class Folding:
     _said: set[str] = field(default_factory=set, init=False)
     _window: int | None = field(default=None, init=False)
     _is_refused: bool = field(default=False, init=False)
+
+    async def window(self) -> RunWindow:
+        """How full the window is before the next request; finds its size out where it can be.
+
+        Raises:
+            Interrupted: the run was stopped, or its time is up.
+        """
+        if self._window is None:
+            self._window = await self._find_window()
+        ledger = self.record.ledger
+        used = round(self._used(self.record.messages)) if ledger else None
+        return RunWindow(used=used, limit=self._window, ledger=ledger)
 
     async def folded(self, step: int, messages: list[Message]) -> list[Message]:
         """The transcript to go on with; the same list where there is room enough.

@@ -9,7 +9,7 @@ it can be read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from host.catalogue import guided
 from host.catalogue.guided import GuidedQuestion, GuidedStep
@@ -18,6 +18,7 @@ from host.loop.discovery import Discovery, Front
 from host.loop.guided_steps import call_turn, reply_in
 from host.loop.run_events import RunEvents
 from host.records import CatalogueServer, Message, RequestPurpose, Turn
+from host.text.tool_call_recovery import recover_tool_calls
 
 MAX_FAILURES = 2
 """How many failed calls of a run are tried again before the model is left to itself."""
@@ -34,6 +35,7 @@ class Guide:
     _is_over: bool = field(default=False, init=False)
     _has_called: bool = field(default=False, init=False)
     _is_one_thing: bool | None = field(default=None, init=False)
+    _steps: Sequence[GuidedStep] = field(default=(), init=False)
 
     @property
     def is_done(self) -> bool:
@@ -58,11 +60,30 @@ class Guide:
         Raises:
             Interrupted: the run was stopped, or its time is up.
         """
+        self._steps = steps
         if self._is_over or not self.discovery.on_demand or not self.question.strip():
             return None
         turn = await self._called(step, steps) if await self._is_due(step, steps, failed) else None
         self._is_over, self._has_called = turn is None, bool(steps)
         return turn
+
+    async def in_plain_words(self, step: int, turn: Turn) -> Turn:
+        """The turn; where it says nothing but a call again, one that was asked for the answer.
+
+        Raises:
+            Interrupted: the run was stopped, or its time is up.
+        """
+        read = recover_tool_calls(turn.content, names=self.discovery.callable_names)
+        if not self.is_done or not read.tool_calls or read.content:
+            return turn
+        self.events.tell("notice", step, text="the reply repeats a call; asked for the answer")
+        asked = guided.answer_question(self.question, self._steps)
+        reply = await self._turn(step, asked)
+        answer = guided.answer_in(reply_in(reply))
+        if answer is None:
+            return turn
+        self.events.tell("output", step, text=answer)
+        return replace(reply, content=answer)
 
     async def _is_due(self, step: int, steps: Sequence[GuidedStep], failed: int) -> bool:
         if not steps:
@@ -87,13 +108,7 @@ class Guide:
             return None
         self._say(step, f"picked {name}", ok=True)
         asked = guided.arguments_question(definition, self.question, steps)
-        turn = await self.asking.step(
-            step,
-            asked.system,
-            Front(prompt="", tools=[]),
-            [{"role": "user", "content": asked.user}],
-            schema=asked.schema,
-        )
+        turn = await self._turn(step, asked)
         args = guided.arguments_in(reply_in(turn))
         if args is None or guided.repeats_a_step(name, args, steps):
             return None
@@ -111,6 +126,10 @@ class Guide:
     @property
     def _all(self) -> Sequence[CatalogueServer]:
         return self.discovery.catalogue
+
+    async def _turn(self, step: int, asked: GuidedQuestion) -> Turn:
+        user: Message = {"role": "user", "content": asked.user}
+        return await self.asking.step(step, asked.system, self.front, [user], schema=asked.schema)
 
     async def _answer(
         self, purpose: RequestPurpose, step: int, asked: GuidedQuestion

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from host.loop.collaborators import EventSink
-from host.records import HookNote, RunEventKind, Turn, TurnUsage
+from host.loop.collaborators import CallSink, EventSink, ResultSink, ToolCallResult
+from host.records import HookNote, RunEventKind, ToolCallRequest, Turn, TurnUsage
 from host.records.events import camel_key
 from host.text.truncation import preview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvents:
-    """Emits the events of a run, numbered by step; ``sink`` None when nobody watches."""
+    """Emits the events of a run, numbered by step; ``sink`` None when nobody watches.
+
+    Attributes:
+        on_call, on_result: hear of calls whole, where events hold previews.
+    """
 
     sink: EventSink | None
+    on_call: CallSink | None = None
+    on_result: ResultSink | None = None
 
     def tell(
         self,
@@ -38,13 +45,20 @@ class RunEvents:
         except Exception:  # noqa: BLE001  # a watcher never ends what it watches
             return
 
-    def call(self, step: int, name: str, call_id: str, raw: str) -> None:
+    def call(self, step: int, call: ToolCallRequest) -> None:
         """Announces a call."""
-        self.tell("tool-call", step, text=preview(raw), name=name, id=call_id)
+        self.tell("tool-call", step, text=preview(call.raw), name=call.name, id=call.id)
+        if self.on_call is not None:
+            with suppress(Exception):  # a watcher never ends what it watches
+                self.on_call(call, step)
 
-    def result(self, step: int, name: str, call_id: str, text: str, *, ok: bool) -> None:
+    def result(self, step: int, result: ToolCallResult) -> None:
         """Tells what a call was answered."""
-        self.tell("tool-result", step, text=preview(text), name=name, ok=ok, id=call_id)
+        shown = preview(result.text)
+        self.tell("tool-result", step, text=shown, name=result.name, ok=result.ok, id=result.id)
+        if self.on_result is not None:
+            with suppress(Exception):
+                self.on_result(result, step)
 
     def usage(self, step: int, total: TurnUsage, turn: Turn, extra: Mapping[str, Any] = {}) -> None:
         """Tells the run's totals so far, and under ``turn`` what this turn took.

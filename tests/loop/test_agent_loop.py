@@ -521,7 +521,7 @@ async def test_a_message_callback_that_raises_ends_the_run_and_is_not_called_aga
 async def test_a_step_may_begin_with_another_transcript() -> None:
     seen: list[tuple[int, int]] = []
 
-    async def fold(messages: list[Message], step: int) -> list[Message] | None:
+    async def fold(messages: list[Message], step: int, _: object) -> list[Message] | None:
         await anyio.lowlevel.checkpoint()
         seen.append((step, len(messages)))
         note: Message = {"role": "assistant", "content": "Earlier: nothing."}
@@ -612,7 +612,7 @@ async def test_a_toolbox_without_a_catalogue_fails_the_run() -> None:
     assert caught.value.run.messages == (QUESTION,)
 
 
-@pytest.mark.parametrize("option", ["on_turn", "before_step", "price"])
+@pytest.mark.parametrize("option", ["on_turn", "on_request", "before_step", "price"])
 async def test_what_a_callback_raises_fails_the_run(option: str) -> None:
     def broken(*_: Any) -> Any:
         raise KeyError

@@ -27,12 +27,13 @@ NOTE = MemoryTool(name="notes__write", body=lambda args: "noted", parameters=PAR
 class GuidedModel(ScriptedModel):
     """Answers each kind of question from a list of its own, the last entry ever after.
 
-    Kinds are the schemas' only keys: ``topic``, ``asks_for``, ``group``, ``tool``; ``args`` for
-    any other schema; bytes are said as they are. A turn without a schema says ``answer``.
+    Kinds are the schemas' only keys: ``topic``, ``asks_for``, ``group``, ``tool``, ``answer``, or
+    ``args`` for any other schema; bytes are said as they are. A turn without a schema says
+    ``said``.
     """
 
-    def __init__(self, answer: str = "Done.", **answers: list[Any]) -> None:
-        super().__init__(saying(answer))
+    def __init__(self, said: str = "Done.", /, **answers: list[Any]) -> None:
+        super().__init__(saying(said))
         self._answers = {kind: list(entries) for kind, entries in answers.items()}
         self.kinds: list[str] = []
 
@@ -149,3 +150,48 @@ async def test_without_tools_it_is_an_ordinary_run() -> None:
     model = GuidedModel("Plain.", topic=["x"])
     done = await run(model, MemoryToolbox(), discovery="guided")
     assert (model.kinds, done.answer) == (["free"], "Plain.")
+
+
+async def test_a_last_turn_that_only_repeats_the_call_is_asked_for_again_in_words() -> None:
+    events = Events()
+    again = '{"name": "maths__add", "arguments": {"n": 2}}'
+    model = GuidedModel(
+        again,
+        topic=["Maths"],
+        tool=["maths__add"],
+        args=[{"n": 2}],
+        asks_for=["one thing"],
+        answer=["It is 2 more."],
+    )
+    done = await run(model, MemoryToolbox(ADD, NOTE), discovery="guided", on_event=events)
+    assert model.kinds[-2:] == ["free", "answer"]
+    assert done.answer == "It is 2 more."
+    assert done.messages[-1]["content"] == "It is 2 more."
+    assert [call.name for call in done.tool_calls] == ["maths__add"]
+    assert events.of("output")[-1]["text"] == "It is 2 more."
+    assert "Result: 2 more" in str(model.requests[-1].messages[-1]["content"])
+    assert receipt(done).requests == len(model.requests)
+
+
+@pytest.mark.parametrize("answer", [[b"nothing that is JSON"], [" "]])
+async def test_a_model_that_has_no_other_words_is_taken_at_its_first(answer: list[Any]) -> None:
+    again = '{"name": "maths__add", "arguments": {"n": 2}}'
+    model = GuidedModel(
+        again,
+        topic=["Maths"],
+        tool=["maths__add"],
+        args=[{"n": 2}],
+        asks_for=["one thing"],
+        answer=answer,
+    )
+    done = await run(model, MemoryToolbox(ADD, NOTE), discovery="guided")
+    assert (done.answer, done.stop_reason) == (again, "completed")
+
+
+async def test_a_step_that_makes_a_call_counts_no_tool_as_shown() -> None:
+    model = GuidedModel(
+        topic=["Maths"], tool=["maths__add"], args=[{"n": 2}], asks_for=["one thing"]
+    )
+    done = await run(model, MemoryToolbox(ADD, NOTE), discovery="guided")
+    assert {request.tools for request in done.requests} == {()}
+    assert {request.schema_tokens for request in done.requests} == {0}

@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.event_bus import EventBus, run_metrics
+from host.loop.collaborators import ToolCallResult
 from host.loop.run_events import RunEvents, note_text, usage_report
-from host.records import HookNote, Turn, TurnUsage
+from host.records import HookNote, ToolCallRequest, Turn, TurnUsage
 
 
 def test_the_bus_takes_the_events_as_they_are() -> None:
     bus = EventBus()
     events = RunEvents(sink=partial(bus.emit, "r"))
     events.tell("turn", 0)
-    events.call(0, "f", "c1", "x" * 3000)
-    events.result(0, "f", "c1", "answer", ok=True)
+    events.call(0, ToolCallRequest(id="c1", name="f", raw="x" * 3000))
+    events.result(0, ToolCallResult(id="c1", name="f", text="answer", ok=True))
     events.note(HookNote(event="beforeTurn", source="Notes", hook_id="h", tokens=4, text="t"))
     shown = [(e.kind, e.name, e.step, e.ok, e.id, e.text[:7]) for e in bus.history("r")]
     assert shown == [
@@ -35,8 +36,14 @@ def test_a_watcher_that_raises_ends_nothing() -> None:
     def fail(**fields: object) -> None:
         raise ZeroDivisionError
 
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
     RunEvents(sink=fail).tell("turn", 0)
     RunEvents(sink=None).tell("turn", 0)
+    whole = RunEvents(sink=None, on_call=broken, on_result=broken)
+    whole.call(0, ToolCallRequest(id="c1", name="f"))
+    whole.result(0, ToolCallResult(id="c1", name="f", text="", ok=True))
 
 
 def test_the_bus_reads_its_metrics_from_the_usage_events() -> None:

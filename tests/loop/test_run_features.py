@@ -17,11 +17,11 @@ from host.catalogue import (
     defined_names,
     holds_definitions,
 )
-from host.errors import RunFailed
+from host.errors import ContextOverflow, RunFailed
 from host.loop import READ_RESULT, SUMMARY_LEAD, Compact, Preselect, RunControl, RunHooks
-from host.loop.agent_loop import EMPTY_REQUEST
+from host.loop.agent_run import EMPTY_REQUEST
 from host.loop.approval import NOBODY_ASKED_TEXT
-from host.loop.collaborators import TextSink
+from host.loop.collaborators import RunWindow, StepRequest, TextSink
 from host.loop.stored_folds import is_summary
 from host.loop.transcript import assistant_message, tool_call, tool_message
 from host.receipt import receipt
@@ -245,7 +245,7 @@ async def test_definitions_in_the_history_count_as_loaded_and_are_not_shown_agai
 
 
 async def test_a_rewritten_transcript_takes_its_definitions_along() -> None:
-    def forget(messages: list[Message], step: int) -> list[Message] | None:
+    def forget(messages: list[Message], step: int, _: object) -> list[Message] | None:
         return [QUESTION] if step == 1 else None
 
     model = ScriptedModel(
@@ -969,7 +969,7 @@ async def test_every_turn_tells_what_its_request_was_made_of() -> None:
     assert "cacheBroken" not in second
 
 
-def reworded(messages: list[Message], step: int) -> list[Message] | None:
+def reworded(messages: list[Message], step: int, _: object) -> list[Message] | None:
     """Another question from the second request on."""
     return [{"role": "user", "content": "And where now?"}, *messages[1:]] if step else None
 
@@ -1071,3 +1071,93 @@ async def test_nothing_is_asked_any_more_once_the_money_is_spent_beside_the_run(
     )
     assert len(done.requests) == 1
     assert (done.stop_reason, model.requests) == ("budget", [])
+
+
+async def test_every_call_is_told_whole_in_the_order_of_its_answer() -> None:
+    told: list[tuple[Any, ...]] = []
+    events = Events()
+    long = "x" * 5000
+    toolbox = MemoryToolbox(MemoryTool(name="a__long", body=lambda args: long))
+    model = ScriptedModel(
+        calling(call(LOAD_TOOLS, {"names": ["a__long"]})),
+        calling(call("a__long", {"q": long}, "c1"), call("a__long", "{broken", "c2")),
+        saying("done"),
+    )
+    await run(
+        model,
+        toolbox,
+        discovery="names",
+        parallel=False,
+        on_event=events,
+        on_tool_call=lambda call, step: told.append((step, call.name, call.args)),
+        on_tool_result=lambda result, step: told.append((step, result.id, result.ok, result.text)),
+    )
+    assert [entry[:2] for entry in told] == [
+        (0, LOAD_TOOLS),
+        (0, "c0"),
+        (1, "a__long"),
+        (1, "c1"),
+        (1, "a__long"),
+        (1, "c2"),
+    ]
+    assert told[2][2] == {"q": long}
+    assert told[3][2:] == (True, long)
+    assert (told[4][2], told[5][2]) == ({}, False), "an unreadable call has no arguments"
+    assert [kind for kind in events.kinds if kind.startswith("tool-")] == [
+        "tool-call",
+        "tool-result",
+    ] * 3
+
+
+async def test_each_step_tells_its_request_once_and_as_first_built() -> None:
+    asked: list[tuple[int, list[str], int]] = []
+
+    def hear(request: StepRequest, step: int) -> None:
+        names = [tool["function"]["name"] for tool in request.tools]
+        asked.append((step, names, len(request.messages)))
+
+    overflow = ContextOverflow(needed_tokens=9000, reserved_tokens=0, limit_tokens=8000)
+    model = ScriptedModel(
+        calling(call(LOAD_TOOLS, {"names": ["a__b"]})),
+        overflow,
+        saying("a summary"),
+        saying("done"),
+    )
+    history: list[Message] = [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "1"},
+        {"role": "user", "content": "two"},
+        {"role": "assistant", "content": "2"},
+        QUESTION,
+    ]
+    await run(
+        model,
+        MemoryToolbox("a__b"),
+        history,
+        discovery="names",
+        on_request=hear,
+        compact=True,
+        context_length=8000,
+    )
+    assert asked == [(0, [LOAD_TOOLS], 6), (1, [LOAD_TOOLS, "a__b"], 8)]
+
+
+async def test_a_step_begins_with_a_look_at_the_window() -> None:
+    seen: list[RunWindow] = []
+    usage = TurnUsage(prompt_tokens=700, completion_tokens=9, total_tokens=709)
+    model = ScriptedModel(replace(calling(call("a__b")), usage=usage), saying("done"))
+
+    async def length() -> int:
+        return 4000
+
+    await run(
+        model,
+        MemoryToolbox("a__b"),
+        before_step=lambda messages, step, window: seen.append(window),
+        context_length=length,
+    )
+    first, second = seen
+    assert (first.used, first.limit, first.ledger) == (None, 4000, ())
+    assert second.used is not None
+    assert second.used > 700
+    assert second.ledger[-1].prompt == 700

@@ -111,7 +111,7 @@ async def test_the_question_is_found_when_a_step_moves_it() -> None:
         model,
         MemoryToolbox("a__b"),
         hooks=RunHooks(run=Memory(), preface="P"),
-        before_step=lambda messages, step: [note, *messages],
+        before_step=lambda messages, step, _: [note, *messages],
     )
     assert model.requests[0].messages[1]["content"] == f"P\n\n{BLOCK}\n\nWhere is it?"
     assert model.requests[1].messages[2]["content"] == f"P\n\n{BLOCK}\n\nWhere is it?"
