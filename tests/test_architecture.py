@@ -43,8 +43,9 @@ SHELLS: set[str] = _modules(
         "host.demo.servers": "__main__ bundled clock notes units",
         "host.event_bus": "bus",
         "host.loop": (
-            "agent_calls agent_loop agent_run asking bounded_loop callbacks compaction folding guiding hooks "
-            "loop_observers routing run_control run_hooks tool_batch tool_loop wall_clock"
+            "agent_calls agent_loop agent_run asking bounded_loop callbacks compaction folding "
+            "guiding hooks loop_observers routing run_control run_hooks tool_batch tool_loop "
+            "wall_clock"
         ),
         "host.pool": (
             "bounded calling child_process command_lookup commons connection direct_use entry "

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
@@ -26,6 +26,9 @@ from host.config import (
 from host.errors import ConfigError, HostError, WireError
 from host.records import PoolEvent
 from host.wire import Endpoints
+
+if TYPE_CHECKING:
+    from host.pool import ServerPool
 
 Notice: TypeAlias = Callable[[str], None]
 
@@ -94,10 +97,22 @@ async def _check_servers(
         for state in pool.state():
             for line in last_words(state):
                 screen.warn(f"  {state.id}: {line}")
+        _warn_of_idle_patterns(config, pool, screen)
         fleet, well = fleet_json(pool, config), status(pool, config) == 0
     for row_id, names in config.unset.items():
         screen.warn(f"✗ {row_id}: {unset_remedy(names)}")
     return well, fleet
+
+
+def _warn_of_idle_patterns(config: HostConfig, pool: ServerPool, screen: Screen) -> None:
+    """Tells of approval patterns without a tool, unless the tools of some server are unknown."""
+    rules = config.agent.approve
+    states = pool.state()
+    if rules is None or config.unset or any(state.status != "ready" for state in states):
+        return
+    names = [tool.qualified for state in states for tool in state.tools]
+    for pattern in rules.policy().idle_patterns(names):
+        screen.warn(f'! agent.approve: "{pattern}" fits no tool; see `agent-host tools list`')
 
 
 async def _engine(

@@ -104,6 +104,11 @@ class ApprovalPolicy:
             return self.otherwise
         return claimed if trusted else max(claimed, self.otherwise, key=RULINGS.index)
 
+    def idle_patterns(self, names: Collection[str]) -> list[str]:
+        """The patterns that fit none of the names, in order: probably misspelt."""
+        patterns = dict.fromkeys((*self.deny, *self.ask, *self.allow))
+        return [one for one in patterns if not any(first_match((one,), name) for name in names)]
+
 
 def first_match(patterns: Sequence[str], name: str) -> str | None:
     """The first pattern that the whole name fits; None for none."""

@@ -48,6 +48,19 @@ def test_every_fault_is_named_with_what_to_mend(agent_host: CommandLine) -> None
         assert fragment in ended.out
 
 
+def test_a_rule_for_calls_that_fits_no_tool_is_pointed_out(agent_host: CommandLine) -> None:
+    rules = {"deny": ["plain__ech?", "plain__dellete*"], "ask": ["*"]}
+    agent_host.servers({"plain": plain_server()}, approve=rules)
+    with HttpEndpoint() as endpoint:
+        agent_host.ask_from(endpoint)
+        ended = agent_host("check")
+    assert ended.status == 0
+    warned = [line for line in ended.out.splitlines() if line.startswith("!")]
+    assert warned == [
+        '! agent.approve: "plain__dellete*" fits no tool; see `agent-host tools list`'
+    ]
+
+
 @pytest.mark.parametrize(
     ("manners", "told"),
     [

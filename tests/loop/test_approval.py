@@ -206,3 +206,14 @@ def test_each_refusal_says_that_no_call_was_made_and_whose_doing_that_is() -> No
     assert all(text.startswith("This call was not made: ") for text in texts)
     assert len(set(texts)) == len(texts)
     assert "too early" in texts[-1]
+
+
+@given(POLICIES, st.lists(NAMES, max_size=5))
+def test_idle_patterns_are_those_that_judge_no_tool(
+    policy: ApprovalPolicy, names: list[str]
+) -> None:
+    patterns = {*policy.deny, *policy.ask, *policy.allow}
+    used = {one for one in patterns if any(fits(one, name) for name in names)}
+    found = policy.idle_patterns(names)
+    assert set(found) == patterns - used
+    assert len(found) == len(set(found))
