@@ -70,6 +70,7 @@ RECORDS_ONLY: set[str] = _modules(
             "assembly catalogue cli config demo errors event_bus loop pool records text tracing "
             "wire"
         ),
+        "host.catalogue": "guided_prompts",
         "host.cli": "parser",
         "host.config": "agent_settings host_config",
         "host.loop": "collaborators run_tracing",

@@ -5,7 +5,8 @@ What they cannot do is decline: given ``none`` among the tools they do not choos
 for yes or no they say yes. So whether a tool is due is asked as a topic to sort the message
 under: some topics need a tool, kinds of talk do not. The questions come in this order:
 
-1. `due_question`, once. If not `tool_is_due`, the model answers freely.
+1. `due_question`, once; of a message that follows others, unless it `is_greeting`, a second time
+   with what was said before it. If not `tool_is_due`, the model answers freely.
 2. `server_question` if `needs_server_pick`, then `pick_question` over what it left.
 3. `arguments_question` for the tool picked; unless `repeats_a_step`, the call is made.
 4. `several_question`, once. If it `asks_for_several`, again from 2, with the steps so far, until
@@ -13,7 +14,6 @@ under: some topics need a tool, kinds of talk do not. The questions come in this
 5. `answer_question`, where it wrote the call once more instead.
 
 What is the same for every request of a catalogue comes first, for the endpoint's prompt cache.
-The examples are about other tools, so that no answer can be copied from them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,16 @@ from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
 
+from host.catalogue.guided_prompts import (
+    ANSWER_PROMPT,
+    COMPUTED,
+    DUE_PROMPT,
+    GREETING,
+    PICK_EXAMPLES,
+    SERVER_EXAMPLES,
+    SEVERAL_PROMPT,
+    TALK,
+)
 from host.catalogue.name_index import name_index
 from host.records import CatalogueServer, ToolDefinition
 from host.text.json_text import canonical_json, compact_json
@@ -34,81 +44,11 @@ MAX_NAMES_AT_ONCE = 40
 
 _MAX_LABEL_CHARS = 80
 _MAX_QUESTION_CHARS = 2000
+_MAX_BEFORE_CHARS = 400
 _MAX_ARGUMENTS_CHARS = 400
 _MAX_RESULT_CHARS = 600
 _MAX_DESCRIPTION_CHARS = 120
 _SHOWN_TOOLS = 5
-
-_COMPUTED = "calculation or conversion"
-_GREETING = "greeting, thanks or goodbye"
-_ASSISTANT = "question about the assistant"
-_OPINION = "opinion or feeling"
-_KNOWLEDGE = "general knowledge"
-_WRITING = "writing, rewriting or translating a text"
-_TALK = (_GREETING, _ASSISTANT, _OPINION, _KNOWLEDGE, _WRITING)
-
-_DUE = f"""\
-Sort the message: under the name of the tool group that does what it asks, or under one of the \
-other topics.
-
-Examples, with other tools (Music: play_song, list_songs; Weather: get_forecast; Mail: \
-send_mail, read_mail):
-Play some jazz. -> {{"topic": "Music"}}
-Hello there! -> {{"topic": "{_GREETING}"}}
-Will it rain in Oslo tomorrow? -> {{"topic": "Weather"}}
-Who painted the Mona Lisa? -> {{"topic": "{_KNOWLEDGE}"}}
-What is the mean of 4, 8 and 15? -> {{"topic": "{_COMPUTED}"}}
-Make this sentence shorter: I am of the opinion that it is late. -> {{"topic": "{_WRITING}"}}
-Mail Anna that I am late. -> {{"topic": "Mail"}}
-Which is nicer, summer or winter? -> {{"topic": "{_OPINION}"}}
-Sort 9.5, 3 and 7. -> {{"topic": "{_COMPUTED}"}}
-What are you able to do? -> {{"topic": "{_ASSISTANT}"}}
-Which songs are there? -> {{"topic": "Music"}}
-Why do leaves fall? -> {{"topic": "{_KNOWLEDGE}"}}
-See you! -> {{"topic": "{_GREETING}"}}"""
-
-_SERVER_EXAMPLES = """\
-Examples, with other groups:
-Request: Play some jazz. -> {"group": "Music"}
-Request: Will it rain in Oslo tomorrow? -> {"group": "Weather"}
-Request: Mail Anna that I am late. -> {"group": "Mail"}
-Request: What is the mean of 4, 8 and 15? -> {"group": "Statistics"}"""
-
-_PICK_EXAMPLES = """\
-Examples, with other tools:
-Request: Play some jazz. -> {"tool": "music__play_song"}
-Request: Will it rain in Oslo tomorrow? -> {"tool": "weather__get_forecast"}
-Request: Mail Anna that I am late. -> {"tool": "mail__send_mail"}
-Request: What is the mean of 4, 8 and 15? -> {"tool": "statistics__mean"}
-Request: Which mails are there? -> {"tool": "mail__list_mails"}
-Request: Is there a song with moon in its title? -> {"tool": "music__find_songs"}"""
-
-_SEVERAL = """\
-Does the request ask for one thing, or for several things one after another?
-
-Examples:
-Request: Play some jazz. -> {"asks_for": "one thing"}
-Request: Get the weather of Oslo and mail it to Anna. -> {"asks_for": "several things"}
-Request: Will it rain in Oslo tomorrow? -> {"asks_for": "one thing"}
-Request: What is the mean of 4 and 8, and what is the mean of 6 and 9? \
--> {"asks_for": "several things"}
-Request: Mail Anna that I am late. -> {"asks_for": "one thing"}
-Request: Find the song Moon and play it. -> {"asks_for": "several things"}
-Request: Which songs are there? -> {"asks_for": "one thing"}"""
-
-
-_ANSWER = """\
-Answer the request from the results, in one plain sentence.
-
-Examples:
-Request: Will it rain in Oslo tomorrow?
-Done: weather__get_forecast {"place": "Oslo"}
-Result: {"rain_mm": 4, "max_c": 9}
--> {"answer": "Yes, about 4 mm of rain are expected in Oslo tomorrow."}
-Request: Mail Anna that I am late.
-Done: mail__send_mail {"to": "Anna", "text": "I am late."}
-Result: sent
--> {"answer": "I have told Anna by mail that you are late."}"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +69,26 @@ class GuidedStep:
     result: str
 
 
-def conversation_text(question: str, steps: Iterable[GuidedStep] = ()) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A question of the conversation and what was answered."""
+
+    question: str
+    answer: str
+
+
+def conversation_text(
+    question: str, steps: Iterable[GuidedStep] = (), before: Exchange | None = None
+) -> str:
     """The question and the calls made for it, as the pick and the arguments are asked about.
 
-    Long questions, arguments and results are cut; those of a call take one line each.
+    Long questions, arguments and results are cut; those of a call take one line each, and so do
+    those of what was said before.
     """
-    lines = [f"Request: {truncate_text(question, _MAX_QUESTION_CHARS)}"]
+    lines: list[str] = []
+    if before is not None:
+        lines = [f"Before: {_brief(before.question)}", f"Answer: {_brief(before.answer)}"]
+    lines.append(f"Request: {truncate_text(question, _MAX_QUESTION_CHARS)}")
     for step in steps:
         args = truncate_text(compact_json(step.args), _MAX_ARGUMENTS_CHARS)
         lines.append(f"Done: {one_line(step.name)} {one_line(args)}")
@@ -144,25 +98,33 @@ def conversation_text(question: str, steps: Iterable[GuidedStep] = ()) -> str:
     return "\n".join(lines)
 
 
-def due_question(catalogue: Sequence[CatalogueServer], question: str) -> GuidedQuestion:
+def due_question(
+    catalogue: Sequence[CatalogueServer], question: str, before: Exchange | None = None
+) -> GuidedQuestion:
     """Under which topic the question falls: a server's label, computing, or a kind of talk.
 
     Computing is a topic of its own since the small models see no server in a sum. A long
     catalogue is shown by a few tools of each server.
     """
+    follows = f"\n(Before it: {_brief(before.question)})" if before else ""
     groups = _groups(catalogue)
     shown = _outlined(groups) if needs_server_pick(catalogue) else _listed(groups)
     return GuidedQuestion(
-        system=f"{_DUE}\n\nTool groups:\n{shown}",
-        user=f"Message: {truncate_text(question, _MAX_QUESTION_CHARS)}",
-        schema=_choice("topic", [*groups, _COMPUTED, *_TALK]),
+        system=f"{DUE_PROMPT}\n\nTool groups:\n{shown}",
+        user=f"Message: {truncate_text(question, _MAX_QUESTION_CHARS)}{follows}",
+        schema=_choice("topic", [*groups, COMPUTED, *TALK]),
     )
 
 
 def tool_is_due(reply: object, *, default: bool = False) -> bool:
     """Whether the topic answered is one that needs a tool; ``default`` if none was answered."""
     topic = _chosen(reply, "topic")
-    return default if topic is None else topic.lower() not in _TALK
+    return default if topic is None else topic.lower() not in TALK
+
+
+def is_greeting(reply: object) -> bool:
+    """Whether the topic answered is one that what was said before cannot change."""
+    return (_chosen(reply, "topic") or "").lower() == GREETING
 
 
 def needs_server_pick(catalogue: Sequence[CatalogueServer]) -> bool:
@@ -172,7 +134,10 @@ def needs_server_pick(catalogue: Sequence[CatalogueServer]) -> bool:
 
 
 def server_question(
-    catalogue: Sequence[CatalogueServer], question: str, steps: Sequence[GuidedStep] = ()
+    catalogue: Sequence[CatalogueServer],
+    question: str,
+    steps: Sequence[GuidedStep] = (),
+    before: Exchange | None = None,
 ) -> GuidedQuestion:
     """Which server has the tool that comes next; each is shown with a few of its tools.
 
@@ -181,8 +146,8 @@ def server_question(
     """
     groups = _groups(catalogue)
     return GuidedQuestion(
-        system=f"Tool groups:\n{_outlined(groups)}\n\n{_SERVER_EXAMPLES}",
-        user=_asked("tool group", question, steps),
+        system=f"Tool groups:\n{_outlined(groups)}\n\n{SERVER_EXAMPLES}",
+        user=_asked("tool group", question, steps, before),
         schema=_choice("group", groups),
     )
 
@@ -196,12 +161,14 @@ def picked_server(
 
 
 def pick_question(
-    catalogue: Sequence[CatalogueServer], question: str, steps: Sequence[GuidedStep] = ()
+    catalogue: Sequence[CatalogueServer],
+    question: str,
+    steps: Sequence[GuidedStep] = (),
+    before: Exchange | None = None,
 ) -> GuidedQuestion:
     """Which tool comes next, by its name and the beginning of its description.
 
-    Descriptions pay: the 1.5B picked 22 of 24 right with them and 18 without, the 0.5B 18 either
-    way, for ten tokens a tool that the prompt cache holds.
+    Descriptions pay, for ten tokens a tool that the prompt cache holds.
 
     Raises:
         ValueError: no server has a tool.
@@ -209,8 +176,8 @@ def pick_question(
     described = _described(catalogue)
     lines = "\n".join(f"{name}: {text}" if text else name for name, text in described.items())
     return GuidedQuestion(
-        system=f"Tools:\n{lines}\n\n{_PICK_EXAMPLES}",
-        user=_asked("tool", question, steps),
+        system=f"Tools:\n{lines}\n\n{PICK_EXAMPLES}",
+        user=_asked("tool", question, steps, before),
         schema=_choice("tool", described),
     )
 
@@ -226,7 +193,10 @@ def picked_tool(reply: object, catalogue: Sequence[CatalogueServer]) -> str | No
 
 
 def arguments_question(
-    definition: ToolDefinition, question: str, steps: Sequence[GuidedStep] = ()
+    definition: ToolDefinition,
+    question: str,
+    steps: Sequence[GuidedStep] = (),
+    before: Exchange | None = None,
 ) -> GuidedQuestion:
     """With which arguments the tool is called; the schema is the tool's own."""
     function = definition["function"]
@@ -237,7 +207,7 @@ def arguments_question(
             f"Write the arguments of one call of the tool {name}: {described}\n"
             "Take the values from the request, not from the examples in the schema."
         ),
-        user=conversation_text(question, steps),
+        user=conversation_text(question, steps, before),
         schema=dict(function.get("parameters") or {"type": "object"}),
     )
 
@@ -250,7 +220,7 @@ def arguments_in(reply: object) -> dict[str, Any] | None:
 def several_question(question: str) -> GuidedQuestion:
     """Whether the question asks for one thing or for several; it is asked without the steps."""
     return GuidedQuestion(
-        system=_SEVERAL,
+        system=SEVERAL_PROMPT,
         user=f"Request: {truncate_text(question, _MAX_QUESTION_CHARS)}",
         schema=_choice("asks_for", ["several things", "one thing"]),
     )
@@ -264,7 +234,7 @@ def asks_for_several(reply: object) -> bool:
 def answer_question(question: str, steps: Sequence[GuidedStep]) -> GuidedQuestion:
     """What the results say, in plain words."""
     return GuidedQuestion(
-        system=_ANSWER,
+        system=ANSWER_PROMPT,
         user=conversation_text(question, steps),
         schema={
             "type": "object",
@@ -288,7 +258,7 @@ def repeats_a_step(name: str, args: Mapping[str, Any], steps: Iterable[GuidedSte
 
 def _labelled(catalogue: Sequence[CatalogueServer]) -> list[tuple[str, CatalogueServer]]:
     """The servers that have tools, each with a label that no other and no topic has."""
-    taken = {"", _COMPUTED, *_TALK}
+    taken = {"", COMPUTED, *TALK}
     labelled: list[tuple[str, CatalogueServer]] = []
     for number, server in enumerate(catalogue, start=1):
         if not server.tools:
@@ -339,11 +309,15 @@ def _bare(name: str) -> str:
     return name.partition("__")[2] or name
 
 
-def _asked(what: str, question: str, steps: Sequence[GuidedStep]) -> str:
+def _brief(text: str) -> str:
+    return one_line(truncate_text(text, _MAX_BEFORE_CHARS))
+
+
+def _asked(what: str, question: str, steps: Sequence[GuidedStep], before: Exchange | None) -> str:
     end = (
         "for what is left to do of the request" if steps else "that does what the request asks for"
     )
-    return f"{conversation_text(question, steps)}\n\nName the one {what} {end}."
+    return f"{conversation_text(question, steps, before)}\n\nName the one {what} {end}."
 
 
 def _choice(key: str, options: Iterable[str]) -> dict[str, Any]:

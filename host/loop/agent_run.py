@@ -18,7 +18,7 @@ from host.loop.call_reading import ReadCall, read_turn, recovery_notice
 from host.loop.callbacks import resolved, told
 from host.loop.discovery import Front
 from host.loop.folding import Folding
-from host.loop.guided_steps import steps_in
+from host.loop.guided_steps import exchange_before, steps_in
 from host.loop.guiding import Guide
 from host.loop.hook_context import last_question, message_text, question_index, with_context
 from host.loop.next_step import stop_after_empty, stop_after_turn, stop_before_call
@@ -88,14 +88,17 @@ class AgentRun:
         self._routing = Routing(
             options=options, discovery=self._discovery, asking=self._asking, events=self._events
         )
-        self._guide: Guide | None = None
-        if options.discovery == "guided":
-            self._guide = Guide(
-                question=self._question_text,
-                discovery=self._discovery,
-                asking=self._asking,
-                events=self._events,
-            )
+        self._guide = self._opened_guide() if options.discovery == "guided" else None
+
+    def _opened_guide(self) -> Guide:
+        messages = self._record.messages
+        return Guide(
+            question=self._question_text,
+            before=exchange_before(messages, question_index(messages, self._question)),
+            discovery=self._discovery,
+            asking=self._asking,
+            events=self._events,
+        )
 
     async def play(self) -> StopReason:
         """Runs to the end; returns why it ended."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from host.catalogue.guided import GuidedStep
+from host.catalogue.guided import Exchange, GuidedStep
 from host.errors import ToolArgumentsError
 from host.loop.hook_context import message_text
 from host.loop.transcript import tool_call
@@ -34,6 +34,22 @@ def steps_in(messages: Sequence[Message]) -> list[GuidedStep]:
             name, args = asked.pop(message["tool_call_id"])
             steps.append(GuidedStep(name=name, args=args, result=message_text(message)))
     return steps
+
+
+def exchange_before(messages: Sequence[Message], index: int) -> Exchange | None:
+    """The last question before the message at ``index``, and what was said to it in the end.
+
+    None where nothing was asked or answered; messages of tools and calls count for nothing.
+    """
+    said = [
+        (message["role"], text)
+        for message in messages[: max(index, 0)]
+        if message["role"] in ("user", "assistant") and (text := message_text(message).strip())
+    ]
+    if not said or said[-1][0] != "assistant":
+        return None
+    asked = [text for role, text in said if role == "user"]
+    return Exchange(question=asked[-1], answer=said[-1][1]) if asked else None
 
 
 def reply_in(turn: Turn) -> object | None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from host.catalogue import guided
-from host.catalogue.guided import GuidedQuestion, GuidedStep
+from host.catalogue.guided import Exchange, GuidedQuestion, GuidedStep
 from host.loop.asking import Asking, system_message
 from host.loop.discovery import Discovery, Front
 from host.loop.guided_steps import call_turn, reply_in
@@ -26,9 +26,14 @@ MAX_FAILURES = 2
 
 @dataclass(slots=True, kw_only=True)
 class Guide:
-    """Leads one run from call to call until its question needs no further one."""
+    """Leads one run from call to call until its question needs no further one.
+
+    Attributes:
+        before: what was said before the question; None for nothing.
+    """
 
     question: str
+    before: Exchange | None
     discovery: Discovery
     asking: Asking
     events: RunEvents
@@ -89,6 +94,9 @@ class Guide:
         if not steps:
             reply = await self._answer("due", step, guided.due_question(self._all, self.question))
             is_due = guided.tool_is_due(reply)
+            if not is_due and self.before is not None and not guided.is_greeting(reply):
+                asked = guided.due_question(self._all, self.question, self.before)
+                is_due = guided.tool_is_due(await self._answer("due", step, asked))
             self._say(step, "a tool is due" if is_due else "no tool is due", ok=is_due)
             return is_due
         if failed:
@@ -107,7 +115,7 @@ class Guide:
         if definition is None:
             return None
         self._say(step, f"picked {name}", ok=True)
-        asked = guided.arguments_question(definition, self.question, steps)
+        asked = guided.arguments_question(definition, self.question, steps, self.before)
         turn = await self._turn(step, asked)
         args = guided.arguments_in(reply_in(turn))
         if args is None or guided.repeats_a_step(name, args, steps):
@@ -117,10 +125,10 @@ class Guide:
     async def _picked(self, step: int, steps: Sequence[GuidedStep]) -> str | None:
         catalogue = self._all
         if guided.needs_server_pick(catalogue):
-            asked = guided.server_question(catalogue, self.question, steps)
+            asked = guided.server_question(catalogue, self.question, steps, self.before)
             reply = await self._answer("pick", step, asked)
             catalogue = guided.picked_server(reply, catalogue) or catalogue
-        asked = guided.pick_question(catalogue, self.question, steps)
+        asked = guided.pick_question(catalogue, self.question, steps, self.before)
         return guided.picked_tool(await self._answer("pick", step, asked), catalogue)
 
     @property

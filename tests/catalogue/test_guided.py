@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from host.catalogue.guided import (
     MAX_NAMES_AT_ONCE,
+    Exchange,
     GuidedQuestion,
     GuidedStep,
     arguments_in,
@@ -18,6 +19,7 @@ from host.catalogue.guided import (
     asks_for_several,
     conversation_text,
     due_question,
+    is_greeting,
     needs_server_pick,
     pick_question,
     picked_server,
@@ -102,6 +104,18 @@ def test_what_is_talk_needs_no_tool() -> None:
     assert due == topics[:3]
     assert not tool_is_due({"topic": " General knowledge "})
     assert tool_is_due("Mail")
+
+
+def test_what_was_said_before_is_shown_in_one_line_each() -> None:
+    before = Exchange(question="How far\nis it?" + "x" * 999, answer="Far.\nVery.")
+    due = due_question(BOTH, "And back?", before)
+    assert due.user.startswith("Message: And back?\n(Before it: How far is it?x")
+    assert len(due.user) < 500
+    picked = pick_question(BOTH, "And back?", (), before).user.split("\n")
+    assert [line[:9] for line in picked[:3]] == ["Before: H", "Answer: F", "Request: "]
+    assert due.system == due_question(BOTH, "And back?").system, "the cached part stays"
+    assert is_greeting({"topic": "Greeting, thanks or goodbye "})
+    assert not is_greeting({"topic": "general knowledge"})
 
 
 @pytest.mark.parametrize("default", [True, False])

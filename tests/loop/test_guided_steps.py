@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.loop.guided_steps import call_turn, reply_in, steps_in
+from host.catalogue.guided import Exchange
+from host.loop.guided_steps import call_turn, exchange_before, reply_in, steps_in
 from host.loop.transcript import assistant_message, tool_call, tool_message
 from host.records import Message, Turn, TurnUsage
 
@@ -55,3 +56,29 @@ def test_arguments_become_the_turns_only_call() -> None:
     assert call["function"]["name"] == "a__x"
     assert json.loads(call["function"]["arguments"]) == {"n": 1}
     assert (turn.content, turn.usage, turn.finish_reason) == ("", usage, "tool_calls")
+
+
+TALK = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant", "tool"]), st.sampled_from(["", " ", "a", "b"])),
+    max_size=8,
+)
+
+
+@given(TALK, st.integers(-1, 9))
+def test_what_was_said_before_is_the_last_question_and_its_last_answer(
+    talk: list[tuple[str, str]], index: int
+) -> None:
+    messages: list[Message] = [
+        tool_message("c", text) if role == "tool" else {"role": role, "content": text}  # type: ignore[misc]
+        for role, text in talk
+    ]
+    found = exchange_before(messages, index)
+    earlier = [(r, t.strip()) for r, t in talk[: max(index, 0)] if r != "tool" and t.strip()]
+    if found is None:
+        assert not earlier or earlier[-1][0] == "user" or not any(r == "user" for r, _ in earlier)
+    else:
+        question, answer = ("user", found.question), ("assistant", found.answer)
+        assert earlier[-1] == answer
+        last = max(n for n, said in enumerate(earlier) if said[0] == "user")
+        assert earlier[last] == question
+        assert isinstance(found, Exchange)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from host.receipt import receipt
-from host.records import Turn
+from host.records import Message, Turn
 from host.text.json_text import compact_json
 from tests.fakes.loop_peers import MemoryTool, MemoryToolbox, ScriptedModel, saying
 from tests.loop.runs import Events, replays, run
@@ -195,3 +195,38 @@ async def test_a_step_that_makes_a_call_counts_no_tool_as_shown() -> None:
     done = await run(model, MemoryToolbox(ADD, NOTE), discovery="guided")
     assert {request.tools for request in done.requests} == {()}
     assert {request.schema_tokens for request in done.requests} == {0}
+
+
+BEFORE: list[Message] = [
+    {"role": "user", "content": "Add 2."},
+    {"role": "assistant", "content": "It is 2 more."},
+]
+
+
+@pytest.mark.parametrize(
+    ("topics", "kinds"),
+    [
+        (["Maths"], ["topic", "tool"]),
+        (["general knowledge", "Maths"], ["topic", "topic", "tool"]),
+        (["general knowledge", "general knowledge"], ["topic", "topic", "free"]),
+        (["greeting, thanks or goodbye"], ["topic", "free"]),
+    ],
+)
+async def test_a_message_that_follows_others_is_looked_at_with_what_was_said_before_it(
+    topics: list[str], kinds: list[str]
+) -> None:
+    model = GuidedModel(topic=topics, tool=["maths__add"], args=[{"n": 3}], asks_for=["one thing"])
+    follow_up: Message = {"role": "user", "content": "And 3?"}
+    done = await run(model, MemoryToolbox(ADD, NOTE), [*BEFORE, follow_up], discovery="guided")
+    assert model.kinds[: len(kinds)] == kinds
+    asked = [str(request.messages[-1]["content"]) for request in model.requests]
+    assert "Add 2." not in asked[0]
+    if "tool" in kinds:
+        assert all("Add 2." in text and "And 3?" in text for text in asked[1 : len(kinds) + 1])
+    assert done.used == (("maths__add",) if "tool" in kinds else ())
+
+
+async def test_the_first_message_of_a_conversation_is_asked_about_once() -> None:
+    model = GuidedModel("Hm.", topic=["general knowledge"])
+    await run(model, MemoryToolbox(ADD, NOTE), discovery="guided")
+    assert model.kinds == ["topic", "free"]
