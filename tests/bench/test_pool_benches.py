@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -27,7 +28,7 @@ def test_samples_take_turns_and_the_warm_up_is_thrown_away(rounds: int, warm_up:
     assert sorted(taken) == ["a"] * (rounds + warm_up) + ["b"] * (rounds + warm_up)
     assert min(found["a"] + found["b"]) == 2 * warm_up + 1
     firsts = taken[::2]
-    assert all(one != other for one, other in zip(firsts, firsts[1:], strict=False))
+    assert all(one != other for one, other in pairwise(firsts))
 
 
 @given(FIGURES)
