@@ -113,7 +113,7 @@ class StdioTransport:
         self._inbox, self._from_child = anyio.create_memory_object_stream[
             SessionMessage | Exception
         ](_READ_AHEAD)
-        self._to_child, self._outbox = anyio.create_memory_object_stream[SessionMessage](0)
+        self._to_child, self._outbox = anyio.create_memory_object_stream[SessionMessage](_READ_AHEAD)
         self._tasks = await anyio.create_task_group().__aenter__()
         for work in (self._read, self._write, self._drain_stderr, self._watch_exit):
             self._tasks.start_soon(work, self._child)
@@ -168,7 +168,10 @@ class StdioTransport:
             self._note_noise(line)
             return
         try:
-            await self._inbox.send(SessionMessage(message))
+            try:
+                self._inbox.send_nowait(SessionMessage(message))
+            except anyio.WouldBlock:
+                await self._inbox.send(SessionMessage(message))
         except _GONE:  # the session has ended; later lines are thrown away
             return
 
