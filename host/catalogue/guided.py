@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import Any
 
 from host.catalogue.guided_prompts import (
@@ -33,14 +33,18 @@ from host.catalogue.guided_prompts import (
     SEVERAL_PROMPT,
     TALK,
 )
+from host.catalogue.keywords import preselect_by_keywords
 from host.catalogue.name_index import name_index
-from host.records import CatalogueServer, ToolDefinition
+from host.records import CatalogueServer, CatalogueTool, ToolDefinition
 from host.text.json_text import canonical_json, compact_json
 from host.text.terminal_text import one_line
 from host.text.truncation import truncate_text
 
 MAX_NAMES_AT_ONCE = 40
 """With more tools than this, the server is picked first."""
+
+MAX_NAMES_TO_PICK_FROM = 4 * MAX_NAMES_AT_ONCE
+"""With more tools than this to pick from, only those that the request's words fit are shown."""
 
 _MAX_LABEL_CHARS = 80
 _MAX_QUESTION_CHARS = 2000
@@ -104,11 +108,18 @@ def due_question(
     """Under which topic the question falls: a server's label, computing, or a kind of talk.
 
     Computing is a topic of its own since the small models see no server in a sum. A long
-    catalogue is shown by a few tools of each server.
+    catalogue is shown by a few tools of each server; a single server of very many tools by those
+    that `pick_question` would show.
     """
     follows = f"\n(Before it: {_brief(before.question)})" if before else ""
     groups = _groups(catalogue)
-    shown = _outlined(groups) if needs_server_pick(catalogue) else _listed(groups)
+    if needs_server_pick(catalogue):
+        shown = _outlined(groups)
+    elif sum(map(len, groups.values())) <= MAX_NAMES_TO_PICK_FROM:
+        shown = _listed(groups)
+    else:
+        likely = _described(_pickable(catalogue, question, before))
+        shown = _listed({label: list(likely) for label in groups})  # of a single server
     return GuidedQuestion(
         system=f"{DUE_PROMPT}\n\nTool groups:\n{shown}",
         user=f"Message: {truncate_text(question, _MAX_QUESTION_CHARS)}{follows}",
@@ -168,12 +179,14 @@ def pick_question(
 ) -> GuidedQuestion:
     """Which tool comes next, by its name and the beginning of its description.
 
-    Descriptions pay, for ten tokens a tool that the prompt cache holds.
+    Descriptions pay, for ten tokens a tool that the prompt cache holds. Of more tools than
+    ``MAX_NAMES_TO_PICK_FROM`` the ``MAX_NAMES_AT_ONCE`` are shown that share the rarest words with
+    the request and the question before it, then the first ones: others cannot be picked.
 
     Raises:
         ValueError: no server has a tool.
     """
-    described = _described(catalogue)
+    described = _described(_pickable(catalogue, question, before))
     lines = "\n".join(f"{name}: {text}" if text else name for name, text in described.items())
     return GuidedQuestion(
         system=f"Tools:\n{lines}\n\n{PICK_EXAMPLES}",
@@ -198,9 +211,10 @@ def arguments_question(
     steps: Sequence[GuidedStep] = (),
     before: Exchange | None = None,
 ) -> GuidedQuestion:
-    """With which arguments the tool is called; the schema is the tool's own."""
+    """With which arguments the tool is called; the schema is the tool's own, if it is one."""
     function = definition["function"]
-    described = one_line(function.get("description", ""))
+    described = one_line(function.get("description") or "")
+    parameters: object = function.get("parameters")
     name = _bare(one_line(function["name"]))
     return GuidedQuestion(
         system=(
@@ -208,7 +222,9 @@ def arguments_question(
             "Take the values from the request, not from the examples in the schema."
         ),
         user=conversation_text(question, steps, before),
-        schema=dict(function.get("parameters") or {"type": "object"}),
+        schema=dict(parameters)
+        if parameters and isinstance(parameters, Mapping)
+        else {"type": "object"},
     )
 
 
@@ -279,10 +295,23 @@ def _groups(catalogue: Sequence[CatalogueServer]) -> dict[str, list[str]]:
     }
 
 
-def _described(catalogue: Sequence[CatalogueServer]) -> dict[str, str]:
-    """One line's worth of description for each tool; of tools with one name the first counts."""
+def _pickable(
+    catalogue: Sequence[CatalogueServer], question: str, before: Exchange | None
+) -> list[CatalogueTool]:
+    """The tools of one pick, in catalogue order; of tools with one name the first."""
+    tools = name_index(catalogue).tools
+    if len(tools) <= MAX_NAMES_TO_PICK_FROM:
+        return list(tools.values())
+    asked = f"{question}\n{before.question}" if before else question
+    ranked = (name for name, _ in preselect_by_keywords(catalogue, asked).ranked)
+    kept = set(islice(dict.fromkeys(chain(ranked, tools)), MAX_NAMES_AT_ONCE))
+    return [tool for name, tool in tools.items() if name in kept]
+
+
+def _described(tools: Iterable[CatalogueTool]) -> dict[str, str]:
+    """One line's worth of description for each tool; of tools that look alike the first counts."""
     described: dict[str, str] = {}
-    for tool in name_index(catalogue).tools.values():
+    for tool in tools:
         text = one_line(tool.description)
         long = len(text) > _MAX_DESCRIPTION_CHARS
         cut = f"{text[: _MAX_DESCRIPTION_CHARS - 1].rstrip()}…" if long else text

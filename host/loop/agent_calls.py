@@ -132,6 +132,7 @@ class AgentCalls:
     async def _dispatch(self, request: ToolCallRequest) -> CallAnswer:
         refusal = await self._refusal(request)
         if refusal is not None:
+            self.record.denied.add(request.id)
             return CallAnswer(text=refusal, ok=False)
         self._dispatched.add(request.id)
         started = anyio.current_time()

@@ -103,7 +103,8 @@ class AgentLoopOptions:
             - ``"keywords"`` as names, with those loaded that share rare words with the question;
             - ``"preselect"`` as names, with those loaded that a model chose (``select_model``);
             - ``"guided"`` as names, but before each step the model is asked what it needs, and
-              held to the arguments of that.
+              held to the arguments of that; ``system`` is sent where it writes, not where it
+              chooses.
         loaded: names declared from the start, as ``carry_over`` gives them; unknown ones are
             left out. Nothing to an eager run.
         preselected: names chosen by the caller, in place of any choice the run would make; empty
@@ -116,7 +117,7 @@ class AgentLoopOptions:
         deadline: a datetime or epoch seconds. What is under way then is cut off, unlike in the
             bounded loop, so that a silent server cannot outlast it. Waiting for a person's word
             on a call does not count.
-        max_cost, price: stops once the prices of the turns' usage add up to the cost; together
+        max_cost, price: stops once the prices of all requests' usage add up to the cost; together
             or not at all. The tools of the turn that reached it are not run.
         stuck_after: how many identical calls in a row, counted once per step, end the run
             before the last of them is made; 0 for never.
@@ -141,9 +142,9 @@ class AgentLoopOptions:
             keep its tool message.
         on_event: hears what happens. on_tool_call, on_tool_result: hear of each call and of what
             it was answered, whole, where events hold previews.
-        on_request, on_message, on_turn: get each step's request, each appended message and each
-            answered turn with its step (from 0), awaited and never cut off by a stop; what they
-            raise ends the run.
+        on_request, on_message, on_turn: get each step's request (``RequestSink`` says which),
+            each appended message and each answered turn with its step (from 0), awaited and never
+            cut off by a stop; what they raise ends the run.
         control: the stop button.
         task_group: where ``afterTurn`` hooks run on after the run has returned; None, or a
             group that is closed by then, to await them, three seconds at most.

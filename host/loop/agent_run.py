@@ -18,9 +18,14 @@ from host.loop.call_reading import ReadCall, read_turn, recovery_notice
 from host.loop.callbacks import resolved, told
 from host.loop.discovery import Front
 from host.loop.folding import Folding
-from host.loop.guided_steps import exchange_before, steps_in
 from host.loop.guiding import Guide
-from host.loop.hook_context import last_question, message_text, question_index, with_context
+from host.loop.hook_context import (
+    last_question,
+    message_text,
+    question_after,
+    question_index,
+    with_context,
+)
 from host.loop.next_step import stop_after_empty, stop_after_turn, stop_before_call
 from host.loop.routing import Routing, opened_discovery
 from host.loop.run_control import Interrupted, Interruption
@@ -40,9 +45,6 @@ SUMMARY_REQUEST = (
     "far, and say plainly what is still missing."
 )
 """What a model without tools is asked last; it never enters the transcript."""
-
-ANSWER_REQUEST = "Every tool has answered. Tell the result in plain words, as an answer to me."
-"""Said to a guided model behind its results, which it would repeat the call for otherwise."""
 
 EMPTY_REQUEST = "Your last reply was empty. Answer the question, or call a tool."
 """Said to a model that said nothing; it never enters the transcript."""
@@ -91,13 +93,11 @@ class AgentRun:
         self._guide = self._opened_guide() if options.discovery == "guided" else None
 
     def _opened_guide(self) -> Guide:
-        messages = self._record.messages
         return Guide(
-            question=self._question_text,
-            before=exchange_before(messages, question_index(messages, self._question)),
             discovery=self._discovery,
             asking=self._asking,
             events=self._events,
+            shelf=self._shelf,
         )
 
     async def play(self) -> StopReason:
@@ -171,7 +171,7 @@ class AgentRun:
 
     def _due(self) -> StopReason | None:
         due = self._interruption.due()
-        if due is None and self._record.requests and self._asking.budget.spent_up:
+        if due is None and self._asking.is_spent:
             return "budget"
         is_spent = self._step >= self._options.max_tool_iterations
         return due or ("backstop" if is_spent else None)
@@ -250,6 +250,7 @@ class AgentRun:
                 partial(resolved, self._options.before_step, list(before), step, window)
             )
             if replaced is not None:
+                self._question = question_after(before, replaced, self._question)
                 self._rewrite(list(replaced))
         await self._take_folded(await self._folding.folded(step, self._record.messages))
 
@@ -271,18 +272,15 @@ class AgentRun:
         if self._guide is None:
             front = self._routing.front(step)
         else:
-            index = question_index(self._record.messages, self._question)
-            steps = steps_in(self._record.messages[index + 1 :])
-            failed = sum(not call.ok for call in self._record.tool_calls)
-            turn = await self._guide.next_call(step, steps, failed)
+            turn = await self._guide.next_call(step, self._question)
             if turn is not None:
                 return turn
             front = self._guide.front
         closing: list[Message] = []
         if self._empty_turns:
             closing = [{"role": "user", "content": EMPTY_REQUEST}]
-        elif self._guide is not None and self._guide.is_done:
-            closing = [{"role": "user", "content": ANSWER_REQUEST}]
+        elif self._guide is not None and self._guide.closing:
+            closing = [{"role": "user", "content": self._guide.closing}]
         turn = await self._asked(step, front, closing)
         return turn if self._guide is None else await self._guide.in_plain_words(step, turn)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -14,7 +14,7 @@ from host.loop.callbacks import told
 from host.loop.collaborators import ContinuingModel, Model, StepRequest, TextSink
 from host.loop.discovery import Discovery, Front
 from host.loop.ledger import SentRequest, record_request
-from host.loop.run_control import Interruption
+from host.loop.run_control import Interrupted, Interruption
 from host.loop.run_events import RunEvents
 from host.loop.run_record import RunRecord, usage_sum
 from host.loop.stop_reasons import Budget
@@ -36,7 +36,10 @@ LENGTH_NOTICE = (
 
 @dataclass(slots=True, kw_only=True)
 class Asking:
-    """Asks the models of one run; whatever was asked is in the record, and charged."""
+    """Asks the models of one run; whatever was asked is in the record, and charged.
+
+    Once the cost limit is reached, nothing more is asked.
+    """
 
     options: AgentLoopOptions
     record: RunRecord
@@ -64,15 +67,18 @@ class Asking:
 
         Args:
             system: the caller's own prompt; the catalogue of ``front`` is put behind it.
-            schema: the shape the reply is to have; such a reply is not told as text.
+            schema: the shape the reply is to have; such a reply is not told as text, nor is the
+                request told of: ``tell_request``, once it is known to be the step's own.
             is_last: no tool can follow, so none would be declared in any way of discovery.
 
         Raises:
-            Interrupted: the run was stopped, or its time is up.
+            Interrupted: the run was stopped, or its time or its money is up.
         """
+        self._spend()
         self.events.tell("turn", step)
         whole = [*system_message(front.system(system)), *messages]
-        await self._tell_request(step, whole, front)
+        if schema is None:
+            await self.tell_request(step, whole, front)
         listen = self._listeners(step, heard=schema is None)
         started = anyio.current_time()
 
@@ -115,8 +121,9 @@ class Asking:
             model: None for the run's own.
 
         Raises:
-            Interrupted: the run was stopped, or its time is up.
+            Interrupted: the run was stopped, or its time or its money is up.
         """
+        self._spend()
         started = anyio.current_time()
         listen = self._listeners(step, heard=False)
         if schema is not None:
@@ -140,8 +147,9 @@ class Asking:
         """Asks a model to choose tools; its tokens are estimated, since nobody counts them.
 
         Raises:
-            Interrupted: the run was stopped, or its time is up.
+            Interrupted: the run was stopped, or its time or its money is up.
         """
+        self._spend()
         started = anyio.current_time()
         asked: list[Message] = [*system_message(system), {"role": "user", "content": user}]
         is_own = model is self.options.model
@@ -153,11 +161,26 @@ class Asking:
         self._count("select", step, usage, started)
         return answer
 
-    async def _tell_request(self, step: int, messages: list[Message], front: Front) -> None:
+    @property
+    def is_spent(self) -> bool:
+        """Whether the cost limit is reached; before the first request it never is."""
+        return bool(self.record.requests) and self.budget.spent_up
+
+    def came_to_nothing(self) -> None:
+        """Hears that the last request made no turn: an eager run would not have asked that."""
+        last = self.record.requests[-1]
+        self.record.requests[-1] = replace(last, eager_schema_tokens=0)
+
+    async def tell_request(self, step: int, messages: list[Message], front: Front) -> None:
+        """Tells the caller what the step asks; the first of a step alone."""
         if self._told_step != step:
             self._told_step = step
             request = StepRequest(messages=tuple(messages), tools=tuple(front.tools))
             await told(self.options.on_request, request, step)
+
+    def _spend(self) -> None:
+        if self.is_spent:
+            raise Interrupted("budget")
 
     @property
     def front_tokens(self) -> int:

@@ -175,7 +175,11 @@ class RunWindow:
 
 
 RequestSink: TypeAlias = Callable[[StepRequest, int], object]
-"""Called with each step's request before it is sent; an awaitable answer is awaited."""
+"""Called with each step's request before it is sent; an awaitable answer is awaited.
+
+Of a guided step that makes a call it is the request for the arguments, told once it was answered
+with some: nobody knows before whether the step is that call.
+"""
 
 CallSink: TypeAlias = Callable[[ToolCallRequest, int], object]
 """Called with each call as it is announced, ``load_tools`` and repeated ones included.

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
-from host.catalogue.guided import Exchange, GuidedStep
+from host.catalogue.guided import Exchange, GuidedStep, repeats_a_step
 from host.errors import ToolArgumentsError
+from host.loop.big_results import READ_RESULT, READ_RESULT_DEFINITION
 from host.loop.hook_context import message_text
 from host.loop.transcript import tool_call
-from host.records import Message, Turn
+from host.records import (
+    CatalogueServer,
+    CatalogueTool,
+    Message,
+    ToolCall,
+    ToolCallOutcome,
+    Turn,
+)
 from host.text.json_text import parse_json_loosely
+from host.text.tokens import tools_tokens
 from host.text.tool_arguments import parse_tool_arguments
 
+READING = CatalogueServer(
+    id=READ_RESULT,
+    label="results that were cut",
+    tools=(
+        CatalogueTool(
+            name=READ_RESULT,
+            description=READ_RESULT_DEFINITION["function"]["description"],
+            annotations={"readOnlyHint": True},
+            tokens=tools_tokens([READ_RESULT_DEFINITION]),
+        ),
+    ),
+)
+"""What a pick is offered beside the catalogue once a result was cut."""
 
-def steps_in(messages: Sequence[Message]) -> list[GuidedStep]:
-    """The calls in the messages and the texts they were answered with, in order.
+
+def steps_in(messages: Sequence[Message]) -> dict[str, GuidedStep]:
+    """The calls in the messages and the texts they were answered with, by id, in order.
 
     Calls without an answer are left out.
     """
     asked: dict[str, tuple[str, dict[str, Any]]] = {}
-    steps: list[GuidedStep] = []
+    steps: dict[str, GuidedStep] = {}
     for message in messages:
         if message["role"] == "assistant":
             for call in message.get("tool_calls") or ():
@@ -31,9 +55,33 @@ def steps_in(messages: Sequence[Message]) -> list[GuidedStep]:
                     args = dict(parse_tool_arguments(function["arguments"]))
                     asked[call["id"]] = function["name"], args
         elif message["role"] == "tool" and message["tool_call_id"] in asked:
-            name, args = asked.pop(message["tool_call_id"])
-            steps.append(GuidedStep(name=name, args=args, result=message_text(message)))
+            call_id = message["tool_call_id"]
+            name, args = asked.pop(call_id)
+            steps[call_id] = GuidedStep(name=name, args=args, result=message_text(message))
     return steps
+
+
+def new_reads(calls: Iterable[ToolCall], steps: Iterable[GuidedStep]) -> tuple[ToolCall, ...]:
+    """Those of the calls that read on in a cut result, each place once and none read before.
+
+    One whose arguments cannot be read is no such call.
+    """
+    known = list(steps)
+    reads: list[ToolCall] = []
+    for call in calls:
+        with suppress(ToolArgumentsError):
+            args = dict(parse_tool_arguments(call["function"]["arguments"]))
+            if call["function"]["name"] == READ_RESULT and not repeats_a_step(
+                READ_RESULT, args, known
+            ):
+                known.append(GuidedStep(name=READ_RESULT, args=args, result=""))
+                reads.append(call)
+    return tuple(reads)
+
+
+def failures_in_a_row(outcomes: Sequence[ToolCallOutcome]) -> int:
+    """How many of the last calls failed, up to the last one that did well."""
+    return sum(1 for _ in takewhile(lambda outcome: not outcome.ok, reversed(outcomes)))
 
 
 def exchange_before(messages: Sequence[Message], index: int) -> Exchange | None:

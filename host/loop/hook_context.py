@@ -29,9 +29,9 @@ def with_context(
     The question is a copy: preface, context and its own text with blank lines between, or one
     more text part in front of its parts. An empty preface leaves no blank line on top.
     """
-    if not context or not 0 <= index < len(history) or history[index]["role"] != "user":
+    lead = context_lead(context, preface)
+    if not lead or not 0 <= index < len(history) or history[index]["role"] != "user":
         return history
-    lead = f"{preface}\n\n{context}" if preface else context
     content = history[index]["content"]
     changed: Any
     if isinstance(content, str):
@@ -40,6 +40,11 @@ def with_context(
         changed = [{"type": "text", "text": lead}, *(content or ())]
     question = cast("Message", {**history[index], "content": changed})
     return [*history[:index], question, *history[index + 1 :]]
+
+
+def context_lead(context: str, preface: str = HOOK_PREFACE) -> str:
+    """What is put in front of a question: the preface and the context; "" without context."""
+    return f"{preface}\n\n{context}" if preface and context else context
 
 
 def turn_messages(
@@ -121,6 +126,20 @@ def question_index(messages: Sequence[Message], question: Message | None) -> int
         if messages[index] is question:
             return index
     return next((i for i in reversed(range(len(messages))) if messages[i] == question), -1)
+
+
+def question_after(
+    before: Sequence[Message], after: Sequence[Message], question: Message | None
+) -> Message | None:
+    """The question of a transcript that somebody rewrote: the same where it is still there.
+
+    Else the last user message if it is new; where there is no such thing, the question was
+    dropped and not written anew, and it stays what it was.
+    """
+    if question_index(after, question) >= 0:
+        return question
+    last = last_question(after)
+    return question if last is None or last in before else last
 
 
 def last_question(messages: Sequence[Message]) -> Message | None:

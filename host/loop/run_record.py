@@ -34,6 +34,7 @@ class RunRecord:
 
     Attributes:
         used: the tools dispatched, as keys in order of first use.
+        denied: the ids of the calls that nobody allowed.
     """
 
     messages: list[Message]
@@ -42,6 +43,7 @@ class RunRecord:
     usage: TurnUsage = field(default_factory=TurnUsage)
     tool_calls: list[ToolCallOutcome] = field(default_factory=list)
     used: dict[str, None] = field(default_factory=dict)
+    denied: set[str] = field(default_factory=set)
     notes: list[HookNote] = field(default_factory=list)
     requests: list[RequestTrace] = field(default_factory=list)
     loaded: tuple[str, ...] = ()

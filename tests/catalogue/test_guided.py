@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from host.catalogue.guided import (
     MAX_NAMES_AT_ONCE,
+    MAX_NAMES_TO_PICK_FROM,
     Exchange,
     GuidedQuestion,
     GuidedStep,
@@ -216,6 +217,51 @@ def test_servers_come_first_when_the_names_are_many_and_the_servers_several() ->
     assert due_question([many, OTHER_ONE], "").system.endswith("3, 4, …\nOne: only")
 
 
+def crowd(*last: str | tuple[str, str], size: int = 3000) -> CatalogueServer:
+    """A server of so many tools, the last ones given."""
+    return server("Crowd", *(f"c__t{number}" for number in range(size - len(last))), *last)
+
+
+def test_of_a_crowd_of_tools_those_are_shown_that_the_words_fit() -> None:
+    wanted = ("c__wash_car", "Cleans a vehicle."), ("c__moon_phase", "Tells the phase of the moon.")
+    before = Exchange(question="Clean my vehicle!", answer="Done.")
+    question = pick_question([crowd(*wanted)], "And the phase of the moon?", (), before)
+    assert len(options(question)) == MAX_NAMES_AT_ONCE
+    assert options(question)[:2] == ["c__t0", "c__t1"], "the first ones fill up what is left"
+    assert options(question)[-2:] == ["c__wash_car", "c__moon_phase"]
+    assert len(question.system) < 10_000
+    due = due_question([crowd(*wanted)], "And the phase of the moon?")
+    assert "\n  c__moon_phase" in due.system
+    assert len(due.system) < 10_000
+    assert len(options(due)) == 7
+
+
+def test_a_name_that_was_not_shown_is_still_the_tools() -> None:
+    assert picked_tool({"tool": "c__t2900"}, [crowd()]) == "c__t2900"
+
+
+@given(
+    st.integers(MAX_NAMES_TO_PICK_FROM - 2, MAX_NAMES_TO_PICK_FROM + 2),
+    st.lists(st.sampled_from(["alpha", "beta", "gamma"]), max_size=3, unique=True),
+)
+def test_no_pick_shows_more_names_than_fit(size: int, words: list[str]) -> None:
+    catalogue = [crowd(*(f"c__{word}" for word in words), size=size)]
+    shown = options(pick_question(catalogue, " ".join(words)))
+    names = [tool.name for tool in catalogue[0].tools]
+    if size <= MAX_NAMES_TO_PICK_FROM:
+        assert shown == names
+    else:
+        rest = MAX_NAMES_AT_ONCE - len(words)
+        assert shown == [*names[:rest], *(f"c__{word}" for word in words)]
+
+
+@pytest.mark.parametrize("tools", [["b__\u202eevil"], ["m__a\x00b", "m__plain"]])
+def test_a_name_that_cannot_be_shown_as_it_is_can_be_picked(tools: list[str]) -> None:
+    catalogue = [server("Odd", *tools)]
+    for name, shown in zip(tools, options(pick_question(catalogue, "?")), strict=True):
+        assert picked_tool({"tool": shown}, catalogue) == name
+
+
 def test_the_pick_after_a_step_is_about_what_is_left() -> None:
     first = pick_question(BOTH, "Mail Anna.").user
     then = pick_question(BOTH, "Mail Anna.", [SENT]).user
@@ -244,6 +290,13 @@ def test_arguments_are_held_to_the_tools_own_schema() -> None:
     assert asked.user == conversation_text("Mail Anna.", [SENT])
     bare: ToolDefinition = {"type": "function", "function": {"name": "x"}}
     assert arguments_question(bare, "").schema == {"type": "object"}
+
+
+@pytest.mark.parametrize("parameters", [True, None, {}, [], "object", 7])
+def test_a_schema_that_is_none_lets_any_object_be_written(parameters: Any) -> None:
+    function: Any = {"name": "x", "description": None, "parameters": parameters}
+    asked = arguments_question({"type": "function", "function": function}, "")
+    assert asked.schema == {"type": "object"}
 
 
 def test_several_things_are_told_from_one() -> None:

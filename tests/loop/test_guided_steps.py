@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.catalogue.guided import Exchange
-from host.loop.guided_steps import call_turn, exchange_before, reply_in, steps_in
+from host.catalogue.guided import Exchange, GuidedStep
+from host.loop import READ_RESULT
+from host.loop.guided_steps import (
+    call_turn,
+    exchange_before,
+    failures_in_a_row,
+    new_reads,
+    reply_in,
+    steps_in,
+)
 from host.loop.transcript import assistant_message, tool_call, tool_message
-from host.records import Message, Turn, TurnUsage
+from host.records import Message, ToolCallOutcome, Turn, TurnUsage
 
 ARGS = st.dictionaries(st.sampled_from("abc"), st.integers() | st.text(max_size=5), max_size=2)
 CALLS = st.lists(
@@ -31,9 +39,10 @@ def test_every_answered_call_is_a_step_in_the_order_of_answers(
         if result is not None:
             messages.append(tool_message(str(number), result))
     steps = steps_in(messages)
-    assert [(step.name, dict(step.args), step.result) for step in steps] == [
+    assert [(step.name, dict(step.args), step.result) for step in steps.values()] == [
         call for call in calls if call[2] is not None
     ]
+    assert list(steps) == [str(number) for number, call in enumerate(calls) if call[2] is not None]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +65,42 @@ def test_arguments_become_the_turns_only_call() -> None:
     assert call["function"]["name"] == "a__x"
     assert json.loads(call["function"]["arguments"]) == {"n": 1}
     assert (turn.content, turn.usage, turn.finish_reason) == ("", usage, "tool_calls")
+
+
+@given(st.lists(st.booleans(), max_size=8))
+def test_failures_in_a_row_are_those_behind_the_last_success(oks: list[bool]) -> None:
+    outcomes = [ToolCallOutcome(name="a__x", ok=ok, id="c") for ok in oks]
+    said = "".join("." if ok else "x" for ok in oks)
+    assert failures_in_a_row(outcomes) == len(said) - len(said.rstrip("x"))
+
+
+WRITTEN = st.lists(
+    st.tuples(
+        st.sampled_from([READ_RESULT, "a__x"]),
+        st.sampled_from(['{"page":1}', '{"page": 1}', '{"page":2}', "{}", "", "[1", "7"]),
+    ),
+    max_size=6,
+)
+
+
+@given(WRITTEN, st.lists(st.integers(1, 2), max_size=2))
+def test_a_place_is_read_once(calls: list[tuple[str, str]], known: list[int]) -> None:
+    steps = [GuidedStep(name=READ_RESULT, args={"page": page}, result="") for page in known]
+    places = {'{"page":1}': 1, '{"page": 1}': 1, '{"page":2}': 2, "{}": 0, "": 0}
+    wanted: list[int] = []
+    for name, raw in calls:
+        place = places.get(raw)
+        if name == READ_RESULT and place is not None and place not in [*known, *wanted]:
+            wanted.append(place)
+    found = new_reads(
+        [
+            {"id": str(at), "type": "function", "function": {"name": name, "arguments": raw}}
+            for at, (name, raw) in enumerate(calls)
+        ],
+        steps,
+    )
+    assert [places[call["function"]["arguments"]] for call in found] == wanted
+    assert all(call["function"]["name"] == READ_RESULT for call in found)
 
 
 TALK = st.lists(

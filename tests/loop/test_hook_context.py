@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from host.loop import HOOK_PREFACE, turn_index, turn_messages, with_context
 from host.loop.hook_context import (
     answer_context,
+    context_lead,
     last_question,
     message_text,
+    question_after,
     question_context,
     question_index,
 )
@@ -128,6 +130,33 @@ def test_a_copied_question_is_found_by_what_it_says() -> None:
     copied: list[Message] = [{"role": "user", "content": "q"}, {"role": "user", "content": "q"}]
     assert question_index(copied, question) == 1
     assert question_index([{"role": "user", "content": "other"}], question) == -1
+
+
+@given(MESSAGES, st.integers(0, 7), MESSAGES, st.booleans())
+def test_a_rewritten_question_is_the_last_one_asked_if_nobody_asked_it_before(
+    before: list[Message], at: int, after: list[Message], keeps: bool
+) -> None:
+    question = before[at] if at < len(before) and before[at]["role"] == "user" else None
+    after = [*after, question] if keeps and question is not None else after
+    found = question_after(before, after, question)
+    asked = [message for message in after if message["role"] == "user"]
+    if question is not None and question in after:
+        assert found is question
+    elif asked and asked[-1] not in before:
+        assert found is asked[-1]
+    else:
+        assert found is question
+
+
+@pytest.mark.parametrize(
+    ("context", "preface", "lead"), [("", "P", ""), ("C", "", "C"), ("C", "P", "P\n\nC")]
+)
+def test_nothing_is_put_before_a_question_without_context(
+    context: str, preface: str, lead: str
+) -> None:
+    assert context_lead(context, preface) == lead
+    said = with_context([{"role": "user", "content": "q"}], 0, context, preface)[0]["content"]
+    assert said == (f"{lead}\n\nq" if lead else "q")
 
 
 def test_the_last_user_message_is_the_question() -> None:

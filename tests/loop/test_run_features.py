@@ -1142,6 +1142,23 @@ async def test_each_step_tells_its_request_once_and_as_first_built() -> None:
     assert asked == [(0, [LOAD_TOOLS], 6), (1, [LOAD_TOOLS, "a__b"], 8)]
 
 
+async def test_a_summary_that_spent_the_last_of_the_money_is_no_ground_to_ask_again() -> None:
+    overflow = ContextOverflow(needed_tokens=9000, reserved_tokens=0, limit_tokens=8000)
+    model = ScriptedModel(overflow, saying("a summary"), saying("done"))
+    history = [QUESTION, assistant_message("1"), QUESTION, assistant_message("2"), MAIL]
+    done = await run(
+        model,
+        MemoryToolbox("a__b"),
+        history,
+        compact=True,
+        context_length=8000,
+        max_cost=1,
+        price=lambda usage: 1.0,
+    )
+    assert (len(model.requests), done.stop_reason) == (2, "budget")
+    assert replays(done.messages)
+
+
 async def test_a_step_begins_with_a_look_at_the_window() -> None:
     seen: list[RunWindow] = []
     usage = TurnUsage(prompt_tokens=700, completion_tokens=9, total_tokens=709)
