@@ -16,6 +16,7 @@ from host.loop.call_reading import ReadCall
 from host.loop.callbacks import resolved
 from host.loop.collaborators import Approver, Decision, ToolCallResult, Verdict
 from host.loop.discovery import Discovery
+from host.loop.own_task import contained
 from host.loop.run_control import Interruption
 from host.loop.run_events import RunEvents
 from host.loop.run_record import RunRecord
@@ -157,8 +158,9 @@ class AgentCalls:
             return None
         try:
             refusal = _refusal_text(await self._decision(request, self.options.approve))
-        except Exception as error:  # noqa: BLE001  # without an approver's word no call is made
-            refusal = f"This call could not be approved: {error_message(error)}"
+        except BaseException as error:  # noqa: BLE001  # without a word no call is made
+            failure = contained(error)
+            refusal = f"This call could not be approved: {error_message(failure)}"
         self.events.tell(
             "decision",
             self.step,

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 import anyio
@@ -23,6 +24,7 @@ from host.loop.next_step import (
     stop_before_call,
     stop_before_request,
 )
+from host.loop.own_task import in_own_task
 from host.loop.stop_reasons import STUCK_AFTER, Budget, Deadline, Streak, flat_signature
 from host.loop.tool_batch import contained_call
 from host.loop.transcript import assistant_message, ids_in, kept_ids, tool_call, tool_message
@@ -221,7 +223,7 @@ class BoundedLoop(Generic[Raw]):
             if self.stop_reason is not None:
                 return
             await self._tell(self._events.tool_call, step, position, call)
-            outcome = await contained_call(self.execute_tool_call, call)
+            outcome = await in_own_task(partial(contained_call, self.execute_tool_call, call))
             self.stop_reason = self._charge(call, outcome)
             label = (self.label_for or default_label)(call)
             yield ToolResultEvent(
