@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 
 import anyio
@@ -57,10 +58,9 @@ class ActiveRun:
 
     async def play(self, options: AgentLoopOptions) -> None:
         """Runs the loop to its end; called once, by ``Host.start``."""
-        asked = Run(turn=None, messages=tuple(options.messages), stop_reason="stopped")
-        self._error = RunStopped("stopped", asked, "the run was cancelled")
+        self._cut_off(Run(turn=None, messages=tuple(options.messages), stop_reason="stopped"))
         try:
-            self._run = await run_agent_loop(options)
+            self._run = await run_agent_loop(replace(options, on_cancel=self._cut_off))
             self._error = None
         except Exception as error:  # noqa: BLE001  # result() raises it where somebody waits
             self._error = error
@@ -69,6 +69,9 @@ class ActiveRun:
             ok = self._run is not None and self._run.stop_reason == "completed"
             self._emit(kind="done", text=text, ok=ok)
             self._ended.set()
+
+    def _cut_off(self, so_far: Run) -> None:
+        self._error = RunStopped("stopped", so_far, "the run was cancelled")
 
 
 class RunStart:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import anyio
@@ -60,7 +60,6 @@ class AgentCalls:
     shelf: ResultShelf
     interruption: Interruption
     tell_message: Callable[[Message, int], Awaitable[None]]
-    _dispatched: set[str] = field(default_factory=set, init=False)
 
     def begin(self, call: ReadCall) -> CallAnswer | Dispatch:
         """Announces the call and answers it if nothing has to be awaited for that."""
@@ -75,12 +74,13 @@ class AgentCalls:
 
     def cut_off(self, call: ReadCall, reason: StopReason) -> CallAnswer:
         """What the model reads of a call that was cut off; one still being judged was not made."""
-        if call.id in self._dispatched:
+        if call.id in self.record.dispatched:
             return CallAnswer(text=STOPPED_TEXT, ok=False)
         return never_made(reason)
 
     def answered(self, call: ReadCall, answer: CallAnswer) -> None:
-        """Tells the watcher what a begun call was answered."""
+        """Takes down what a begun call was answered, and tells the watcher."""
+        self.record.settled[call.id] = (answer.text, _outcome(call, answer))
         result = ToolCallResult(id=call.id, name=call.name, text=answer.text, ok=answer.ok)
         self.events.result(self.step, result)
 
@@ -91,13 +91,7 @@ class AgentCalls:
         for call, answer in answers:
             self.shelf.share(call.id, answer.text)
             if answer.begun:
-                self.record.tool_calls.append(
-                    ToolCallOutcome(
-                        name=call.name, ok=answer.ok, id=call.id, seconds=answer.seconds
-                    )
-                )
-            if call.id in self._dispatched:
-                self.record.used[call.name] = None
+                self.record.note_call(_outcome(call, answer))
         for message in messages:
             await self.tell_message(message, self.step)
 
@@ -134,7 +128,7 @@ class AgentCalls:
         refusal = await self._refusal(request)
         if refusal is not None:
             return CallAnswer(text=refusal, ok=False)
-        self._dispatched.add(request.id)
+        self.record.dispatched[request.id] = request.name
         started = anyio.current_time()
         with self.options.tracer.call(self.step, request) as span:
             outcome = await contained_call(self.options.toolbox.call, request)
@@ -182,6 +176,10 @@ class AgentCalls:
             return "deny", NOBODY_ASKED_TEXT
         with self.interruption.paused():
             return await self.options.ask_person(request)
+
+
+def _outcome(call: ReadCall, answer: CallAnswer) -> ToolCallOutcome:
+    return ToolCallOutcome(name=call.name, ok=answer.ok, id=call.id, seconds=answer.seconds)
 
 
 def outcome_text(outcome: ToolSuccess | ToolFailure) -> str:

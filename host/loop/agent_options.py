@@ -28,7 +28,7 @@ from host.loop.hook_context import HOOK_PREFACE
 from host.loop.run_tracing import NO_TRACING, RunTracer
 from host.loop.stop_reasons import STUCK_AFTER
 from host.loop.wall_clock import utc_now
-from host.records import DiscoveryMode, HookContext, HookEvent, LedgerEntry, Message, TurnUsage
+from host.records import DiscoveryMode, HookContext, HookEvent, LedgerEntry, Message, Run, TurnUsage
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -144,6 +144,7 @@ class AgentLoopOptions:
         on_request, on_message, on_turn: get each step's request, each appended message and each
             answered turn with its step (from 0), awaited and never cut off by a stop; what they
             raise ends the run.
+        on_cancel: gets the run so far when the task that runs it is cancelled, as it is.
         control: the stop button.
         task_group: where ``afterTurn`` hooks run on after the run has returned; None, or a
             group that is closed by then, to await them, three seconds at most.
@@ -193,6 +194,7 @@ class AgentLoopOptions:
     on_request: RequestSink | None = None
     on_message: MessageSink | None = None
     on_turn: TurnSink | None = None
+    on_cancel: Callable[[Run], object] | None = None
     control: RunControl | None = None
     task_group: TaskGroup | None = None
     select_model: Model | None = None

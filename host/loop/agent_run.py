@@ -29,7 +29,7 @@ from host.loop.run_hooks import gather_before, notify_briefly, notify_later
 from host.loop.run_record import RunRecord
 from host.loop.stop_reasons import Budget, Repetition
 from host.loop.tool_batch import error_message, run_batch
-from host.loop.transcript import assistant_message, ids_in
+from host.loop.transcript import assistant_message
 from host.records import AssistantMessage, Message, StopReason, Turn
 
 SUMMARISED_STOPS: frozenset[StopReason] = frozenset({"backstop", "stuck-loop"})
@@ -71,6 +71,7 @@ class AgentRun:
         self._step = 0
         self._answered = False
         self._discovery = opened_discovery(options)
+        record.tools = self._discovery.tools.keys()
         self._shelf = ResultShelf(
             options.max_result_chars, after=last_number(map(message_text, record.messages))
         )
@@ -130,6 +131,7 @@ class AgentRun:
 
     async def _play(self) -> StopReason:
         try:
+            await self._tell_repairs()
             await self._gather_context()
             reason = self._due() or await self._take_steps()
             if reason in SUMMARISED_STOPS and self._options.finish == "summarise":
@@ -141,6 +143,13 @@ class AgentRun:
             why = self._interruption.control.reason
             self._events.tell("notice", text=f"stopped: {why}" if why else "stopped")
         return reason
+
+    async def _tell_repairs(self) -> None:
+        """Tells of the answers that the given messages lacked."""
+        given = set(map(id, self._options.messages))
+        for message in self._record.messages:
+            if id(message) not in given:
+                await self._tell_message(message, self._step)
 
     async def _gather_context(self) -> None:
         hooks = self._options.hooks
@@ -166,7 +175,7 @@ class AgentRun:
         chosen = await self._routing.choose(self._question_text)
         messages = self._record.messages
         self._discovery.reread(messages)
-        await self._append(self._discovery.shortlist([*self._options.loaded, *chosen], messages))
+        await self._show([*self._options.loaded, *chosen])
         self._routing.begin_with(chosen)
 
     def _due(self) -> StopReason | None:
@@ -185,7 +194,7 @@ class AgentRun:
         names = self._discovery.callable_names
         read = read_turn(
             turn,
-            taken_ids=ids_in(self._record.messages),
+            taken_ids=self._record.taken_ids,
             recoverable=names if names and self._reads_calls else None,
         )
         if read.recovered:
@@ -259,8 +268,15 @@ class AgentRun:
             return False
         known = self._discovery.loaded
         self._rewrite(folded)
-        await self._append(self._discovery.shortlist(known, folded))
+        await self._show(known)
         return True
+
+    async def _show(self, names: Sequence[str]) -> None:
+        """Appends what the model has to read of these tools."""
+        record = self._record
+        await self._append(
+            self._discovery.shortlist(names, record.messages, taken_ids=record.taken_ids)
+        )
 
     def _rewrite(self, messages: list[Message]) -> None:
         """Takes other messages for the transcript."""

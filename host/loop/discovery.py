@@ -7,7 +7,7 @@ Proxied (``proxied_discovery``), two tools are declared and nothing else, ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,7 +134,13 @@ class Discovery:
     def reread(self, messages: Sequence[Message]) -> None:
         """Hears that the transcript is another one: what is declared does not stand in it."""
 
-    def shortlist(self, names: Sequence[str], messages: Sequence[Message]) -> list[Message]:
+    def shortlist(
+        self,
+        names: Sequence[str],
+        messages: Sequence[Message],
+        *,
+        taken_ids: Collection[str] = (),
+    ) -> list[Message]:
         """What has to be appended to the messages so that the model knows these tools: nothing."""
         return []
 

@@ -7,7 +7,7 @@ rewritten takes the definitions with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from host.catalogue import (
@@ -72,18 +72,27 @@ class ProxiedDiscovery(Discovery):
                 self.load(names)
                 self._read.update(dict.fromkeys(names))
 
-    def shortlist(self, names: Sequence[str], messages: Sequence[Message]) -> list[Message]:
+    def shortlist(
+        self,
+        names: Sequence[str],
+        messages: Sequence[Message],
+        *,
+        taken_ids: Collection[str] = (),
+    ) -> list[Message]:
         """The exchange in which the model reads these definitions without having asked.
 
         To be appended to the messages; [] when there is nothing to show. Its call's id tells where
         it stands: ``preselect-`` and the number of messages before it.
+
+        Args:
+            taken_ids: ids that are not in the messages, and still not free.
         """
         self.load(names)
         wanted = dict.fromkeys(name for name in names if self.is_declared(name))
         shown = tuple(name for name in wanted if name not in self._read)
         if not shown:
             return []
-        call_id = free_id(f"preselect-{len(messages)}", ids_in(messages))
+        call_id = free_id(f"preselect-{len(messages)}", ids_in(messages).union(taken_ids))
         text = self._load_text(NameResolution(matched=shown), ())
         self._read.update(dict.fromkeys(shown))
         call = tool_call(call_id, LOAD_TOOLS, {"names": list(shown)})
