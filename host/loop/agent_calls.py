@@ -139,11 +139,11 @@ class AgentCalls:
         )
 
     def _shown(self, request: ToolCallRequest, text: str) -> str:
-        """As much of a result as the run has room for; the first cut one brings a tool."""
+        """As much of a result as the run has room for; the first cut one brings ``read_result``."""
         was_offered = self.shelf.is_offered
         shown = self.shelf.shown(request.id, request.name, text)
         if self.shelf.is_offered and not was_offered:
-            self.discovery.declare(READ_RESULT_DEFINITION)
+            self.discovery.offer(READ_RESULT_DEFINITION)
         return shown
 
     async def _refusal(self, request: ToolCallRequest) -> str | None:

@@ -107,7 +107,7 @@ class AgentLoopOptions:
         loaded: names declared from the start, as ``carry_over`` gives them; unknown ones are
             left out. Nothing to an eager run.
         preselected: names chosen by the caller, in place of any choice the run would make; empty
-            to choose none, None to let the run choose.
+            to choose none, None to let the run choose. Nothing to an eager run, as all choices.
         preselect: how the choice is made; None for the usual way of the discovery.
         preselect_routing: ``"exclusive"`` declares the chosen tools alone in the first request,
             ``"append"`` beside the catalogue. Proxied, they are always read first.

@@ -13,7 +13,7 @@ from host.errors import ContextOverflow
 from host.loop.agent_calls import AgentCalls
 from host.loop.agent_options import AgentLoopOptions
 from host.loop.asking import Asking
-from host.loop.big_results import ResultShelf, last_number
+from host.loop.big_results import ResultShelf, marked_numbers
 from host.loop.call_reading import ReadCall, read_turn, recovery_notice
 from host.loop.callbacks import resolved, told
 from host.loop.discovery import Front
@@ -73,7 +73,9 @@ class AgentRun:
         self._discovery = opened_discovery(options)
         record.tools = self._discovery.tools.keys()
         self._shelf = ResultShelf(
-            options.max_result_chars, after=last_number(map(message_text, record.messages))
+            options.max_result_chars,
+            taken=marked_numbers(map(message_text, record.messages)),
+            through=self._discovery.calling_tool,
         )
         self._asking = Asking(
             options=options,

@@ -22,7 +22,14 @@ from host.catalogue import (
 from host.loop.collaborators import Toolbox
 from host.loop.discovery import Discovery, Front
 from host.loop.hook_context import message_text
-from host.loop.transcript import assistant_message, free_id, ids_in, tool_call, tool_message
+from host.loop.transcript import (
+    answers_of,
+    assistant_message,
+    free_id,
+    ids_in,
+    tool_call,
+    tool_message,
+)
 from host.records import Message, ToolDefinition
 
 
@@ -36,7 +43,17 @@ class ProxiedDiscovery(Discovery):
     @property
     def callable_names(self) -> list[str]:
         """As for any run, and ``call_tool`` if there is anything to call."""
-        return [*super().callable_names, *([CALL_TOOL] if self.on_demand else [])]
+        proxy = [CALL_TOOL] if self.on_demand else []
+        return [*super().callable_names, *proxy, *self._offered]
+
+    @property
+    def calling_tool(self) -> str:
+        """``call_tool``, unless there is nothing to call or the name means a tool of the host's."""
+        return CALL_TOOL if self.on_demand and CALL_TOOL not in self.tools else ""
+
+    def offer(self, tool: ToolDefinition) -> None:
+        """Lets ``call_tool`` call it; nothing is declared, and nothing that was sent changes."""
+        self._offered.append(tool["function"]["name"])
 
     @property
     def loaded(self) -> tuple[str, ...]:
@@ -62,15 +79,13 @@ class ProxiedDiscovery(Discovery):
         return text, ok
 
     def reread(self, messages: Sequence[Message]) -> None:
-        """Takes for loaded what the transcript holds definitions of, and nothing else."""
+        """Takes for loaded what answers of ``load_tools`` hold definitions of, and nothing else."""
         self._read.clear()
-        for message in messages:
-            if message["role"] == "tool":
-                names = [
-                    name for name in defined_names(message_text(message)) if name in self.tools
-                ]
-                self.load(names)
-                self._read.update(dict.fromkeys(names))
+        for index in answers_of(LOAD_TOOLS, messages):
+            defined = defined_names(message_text(messages[index]))
+            names = [name for name in defined if name in self.tools]
+            self.load(names)
+            self._read.update(dict.fromkeys(names))
 
     def shortlist(
         self,

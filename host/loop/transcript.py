@@ -77,6 +77,33 @@ def ids_in(messages: Sequence[Message]) -> frozenset[str]:
     return frozenset(ids)
 
 
+def answers_of(name: str, messages: Sequence[Message]) -> list[int]:
+    """Where the tool messages stand that answer calls of this tool.
+
+    A tool message belongs to the last call of its id before it.
+    """
+    asked: dict[str, str] = {}
+    found: list[int] = []
+    for index, message in enumerate(messages):
+        if message["role"] == "assistant":
+            for call in message.get("tool_calls") or ():
+                asked[call["id"]], _ = called(call)
+        elif message["role"] == "tool" and asked.get(message["tool_call_id"]) == name:
+            found.append(index)
+    return found
+
+
+def called(call: ToolCall) -> tuple[str, str]:
+    """The called tool and what it was given; of a call to a function or to a custom tool.
+
+    Transcripts of others hold custom tools, whose input is any text; a call of any other kind is
+    ("", "").
+    """
+    kinds: Mapping[str, Any] = call
+    asked = kinds.get("function") or kinds.get("custom") or {}
+    return str(asked.get("name", "")), str(asked.get("arguments", asked.get("input", "")))
+
+
 def free_id(wanted: str, taken: Collection[str]) -> str:
     """``wanted``, or the first of ``wanted_2``, ``wanted_3``, … that is not taken."""
     return _Minted(taken).free(wanted)
