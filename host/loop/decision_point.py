@@ -89,7 +89,7 @@ def _context(messages: Sequence[Message], turn_text: str, rendered: Sequence[str
 
 
 def _content_text(message: Message) -> str:
-    content = message["content"]
+    content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
     return compact_json(content)

@@ -32,7 +32,7 @@ def with_context(
     if not context or not 0 <= index < len(history) or history[index]["role"] != "user":
         return history
     lead = f"{preface}\n\n{context}" if preface else context
-    content = history[index]["content"]
+    content = history[index].get("content")
     changed: Any
     if isinstance(content, str):
         changed = f"{lead}\n\n{content}"
@@ -81,8 +81,11 @@ def turn_index(messages: Sequence[Message], before: int | None = None, *, offset
 
 
 def message_text(message: Message) -> str:
-    """A message's text: its content, or its text parts with nothing between them."""
-    content = message["content"]
+    """A message's text: its content, or its text parts with nothing between them; "" for none.
+
+    A message that only calls tools may have no content at all, not even None.
+    """
+    content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
     texts = [part.get("text") for part in content if part.get("type") == "text"]
