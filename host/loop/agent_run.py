@@ -256,7 +256,7 @@ class AgentRun:
         """Lets the caller replace the transcript, then folds it where it grew too long."""
         before = self._record.messages
         if self._options.before_step is not None:
-            window = await self._folding.window()
+            window = await self._folding.window(step)
             replaced = await self._interruption.cut_short(
                 partial(resolved, self._options.before_step, list(before), step, window)
             )
@@ -309,8 +309,9 @@ class AgentRun:
         system = self._options.system
         try:
             return await self._asking.step(step, system, front, [*self._history(), *closing])
-        except ContextOverflow:
-            if not await self._take_folded(await self._folding.forced(step, self._record.messages)):
+        except ContextOverflow as overflow:
+            forced = await self._folding.forced(step, self._record.messages, overflow)
+            if not await self._take_folded(forced):
                 raise
         return await self._asking.step(step, system, front, [*self._history(), *closing])
 
