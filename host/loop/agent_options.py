@@ -125,7 +125,8 @@ class AgentLoopOptions:
             model is asked again after the others. 0 takes the first for its answer.
         stuck_exempts_read_only: tools that say ``readOnlyHint`` never end a run that way.
         finish: ``"summarise"`` gives the model one last turn without tools when a run ends at
-            ``backstop`` or ``stuck-loop``; the stop reason stays.
+            ``backstop`` or ``stuck-loop``; the stop reason stays, also when that turn is cut off.
+            One that says nothing, or only calls, is no answer.
         recover_tool_calls: read calls that the model wrote as text.
         max_continuations: how often a reply cut at its token ceiling is gone on with.
         max_result_chars: a longer tool result is shown in part, its whole to be read with

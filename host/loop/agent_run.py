@@ -14,7 +14,7 @@ from host.loop.agent_calls import AgentCalls
 from host.loop.agent_options import AgentLoopOptions
 from host.loop.asking import Asking
 from host.loop.big_results import ResultShelf, marked_numbers
-from host.loop.call_reading import ReadCall, read_turn, recovery_notice
+from host.loop.call_reading import ReadCall, ReadTurn, read_turn, recovery_notice
 from host.loop.callbacks import resolved, told
 from host.loop.discovery import Front
 from host.loop.folding import Folding
@@ -142,8 +142,7 @@ class AgentRun:
         except Interrupted as stop:
             reason = stop.reason
         if reason == "stopped":
-            why = self._interruption.control.reason
-            self._events.tell("notice", text=f"stopped: {why}" if why else "stopped")
+            self._events.tell("notice", text=self._interruption.control.words)
         return reason
 
     async def _tell_repairs(self) -> None:
@@ -193,12 +192,7 @@ class AgentRun:
         if reason is not None:
             return reason
         turn = await self._next_turn(step)
-        names = self._discovery.callable_names
-        read = read_turn(
-            turn,
-            taken_ids=self._record.taken_ids,
-            recoverable=names if names and self._reads_calls else None,
-        )
+        read = self._read(turn)
         if read.recovered:
             self._events.tell("notice", step, text=recovery_notice(read.recovered))
         is_empty = not read.calls and not read.turn.content.strip()
@@ -211,6 +205,12 @@ class AgentRun:
         self._answered = reason == "completed"
         reason = reason or self._stuck(calls)
         return reason or await self._run_calls(calls, step)
+
+    def _read(self, turn: Turn) -> ReadTurn:
+        """The turn with its calls, those written as text among them where that is wanted."""
+        names = self._discovery.callable_names
+        recoverable = names if names and self._reads_calls else None
+        return read_turn(turn, taken_ids=self._record.taken_ids, recoverable=recoverable)
 
     async def _pass_over(self, turn: Turn, step: int) -> StopReason | None:
         """Takes in a turn that said nothing: it is no answer, and no part of the transcript."""
@@ -345,6 +345,7 @@ class AgentRun:
         )
 
     async def _summarise(self) -> None:
+        """Has the model sum up, if it can; the run has its end already, and keeps it."""
         closing: Message = {"role": "user", "content": SUMMARY_REQUEST}
         try:
             turn = await self._asking.step(
@@ -354,14 +355,23 @@ class AgentRun:
                 [*self._history(), closing],
                 is_last=True,
             )
-        except Interrupted:
-            raise
-        except Exception as error:  # noqa: BLE001  # the run has its end already
-            self._events.tell("notice", self._step, text=f"no summary: {error_message(error)}")
+        except Interrupted as stop:
+            is_stop = stop.reason == "stopped"
+            self._say_no_summary(self._interruption.control.words if is_stop else "time is up")
             return
-        answer = replace(turn, tool_calls=())
-        await self._accept(answer, assistant_message(answer.content), self._step)
-        self._answered = True
+        except Exception as error:  # noqa: BLE001  # the run has its end already
+            self._say_no_summary(error_message(error))
+            return
+        answer = replace(self._read(turn).turn, tool_calls=())
+        if answer.content.strip():
+            await self._accept(answer, assistant_message(answer.content), self._step)
+            self._answered = True
+        else:  # what stands in the transcript stays the last word
+            await told(self._options.on_turn, answer, self._step)
+            self._say_no_summary("the reply says nothing")
+
+    def _say_no_summary(self, why: str) -> None:
+        self._events.tell("notice", self._step, text=f"no summary: {why}")
 
     async def _answer_unmade_calls(self, reason: StopReason) -> None:
         await self._append(self._record.unanswered(reason))

@@ -47,6 +47,11 @@ class RunControl:
         """What the first ``stop`` gave as its reason; "" before it."""
         return self._reason or ""
 
+    @property
+    def words(self) -> str:
+        """What to tell whoever watches of the stop."""
+        return f"stopped: {self._reason}" if self._reason else "stopped"
+
     def stop(self, reason: str = "") -> None:
         """Stops the runs that hold this control, now or as soon as they begin.
 
