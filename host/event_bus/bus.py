@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections import deque
@@ -16,6 +15,7 @@ import anyio
 import anyio.lowlevel
 
 from host.records import RunEvent, RunEventKind
+from host.text.json_copy import json_copy
 
 
 def _utc_now() -> datetime:
@@ -83,8 +83,9 @@ class EventBus:
     ) -> RunEvent:
         """Files an event under its run, wakes the watchers, and returns it.
 
-        ``seq`` counts from 1 in each run. ``usage`` is copied. A ``done`` ends the run's
-        watches; what is emitted after it is still filed and numbered. Never raises.
+        ``seq`` counts from 1 in each run. ``usage`` is copied; one that cannot be read is empty.
+        A ``done`` ends the run's watches; what is emitted after it is still filed and numbered.
+        Never raises.
         """
         self._sweep()
         stream = self._streams.setdefault(run_id, _Stream())
@@ -98,7 +99,7 @@ class EventBus:
             name=name,
             step=step,
             ok=ok,
-            usage=copy.deepcopy(usage),
+            usage=_own_copy(usage),
             id=id,
         )
         stream.events.append(event)
@@ -255,6 +256,13 @@ class EventWatch:
             text=f"{lost} earlier {'event was' if lost == 1 else 'events were'} dropped unread",
             step=following.step,
         )
+
+
+def _own_copy(usage: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    try:
+        return None if usage is None else dict(json_copy(usage))
+    except Exception:  # noqa: BLE001  # a mapping of any kind, with methods of its own
+        return {}
 
 
 def _positive(value: object, otherwise: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio
@@ -37,6 +37,7 @@ from host.records import (
     ToolFailure,
     ToolSuccess,
 )
+from host.text.json_copy import json_copy
 from host.text.json_text import compact_json
 
 DENIED_TEXT = "The user did not allow this call."
@@ -166,7 +167,7 @@ class AgentCalls:
         return refusal
 
     async def _decision(self, request: ToolCallRequest, approve: Approver) -> Decision:
-        verdict: Verdict = await resolved(approve, request)
+        verdict: Verdict = await resolved(approve, _copy_of(request))
         if verdict == "ask":
             return await self._word_of_a_person(request)
         return verdict
@@ -175,7 +176,12 @@ class AgentCalls:
         if self.options.ask_person is None:
             return "deny", NOBODY_ASKED_TEXT
         with self.interruption.paused():
-            return await self.options.ask_person(request)
+            return await self.options.ask_person(_copy_of(request))
+
+
+def _copy_of(request: ToolCallRequest) -> ToolCallRequest:
+    """The call for those who judge it: nothing that they do to it reaches the tool."""
+    return replace(request, args=json_copy(request.args))
 
 
 def _outcome(call: ReadCall, answer: CallAnswer) -> ToolCallOutcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from host.errors import ContextOverflow
 from host.loop.agent_options import AgentLoopOptions, Compact
@@ -130,21 +131,12 @@ class Folding:
         *,
         forced: bool,
     ) -> list[Message]:
-        async def summarise(text: str) -> str:
-            turn = await self.asking.aside(
-                "summary", step, summary_messages(text), model=self.options.summary_model
-            )
-            summary = summary_of(turn.content)
-            if not summary:
-                raise _BlankSummary
-            return summary
-
         try:
             folded = await self.asking.interruption.cut_short(
                 lambda: compact_transcript(
                     messages,
                     plan,
-                    summarise,
+                    partial(self._summary, step),
                     hooks=self._hooks(how),
                     forced=forced,
                     now=self.options.now,
@@ -166,6 +158,15 @@ class Folding:
             many = len(plan.to_summarise)
             self._say(step, plan.shortfall or f"{many} messages were folded into a summary")
         return folded
+
+    async def _summary(self, step: int, text: str) -> str:
+        turn = await self.asking.aside(
+            "summary", step, summary_messages(text), model=self.options.summary_model
+        )
+        summary = summary_of(turn.content)
+        if not summary:
+            raise _BlankSummary
+        return summary
 
     def _hooks(self, how: Compact) -> CompactionHooks | None:
         hooks = self.options.hooks

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any
 
 from host.loop.collaborators import CallSink, EventSink, ResultSink, ToolCallResult
 from host.records import HookNote, RunEventKind, ToolCallRequest, Turn, TurnUsage
 from host.records.events import camel_key
+from host.text.json_copy import json_copy
 from host.text.truncation import preview
 
 
@@ -44,11 +45,11 @@ class RunEvents:
             self.sink(kind=kind, text=text, name=name, step=label, ok=ok, usage=usage, id=id)
 
     def call(self, step: int, call: ToolCallRequest) -> None:
-        """Announces a call."""
+        """Announces a call; who hears of it whole gets arguments of their own."""
         self.tell("tool-call", step, text=preview(call.raw), name=call.name, id=call.id)
         if self.on_call is not None:
             with _Contained():
-                self.on_call(call, step)
+                self.on_call(replace(call, args=json_copy(call.args)), step)
 
     def result(self, step: int, result: ToolCallResult) -> None:
         """Tells what a call was answered."""

@@ -3,8 +3,11 @@ from __future__ import annotations
 import gc
 import itertools
 import math
+import threading
 import weakref
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -12,10 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.event_bus import EventBus
+from host.event_bus import EventBus, fold
 from host.records import RunEvent
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+LOCK = threading.Lock()
+"""Something that cannot be copied."""
 
 
 class Clock:
@@ -80,6 +85,37 @@ def test_running_totals_edited_later_do_not_reach_history() -> None:
     usage["promptTokens"] = 2
     usage["turn"]["promptTokens"] = 2
     assert bus.history("a")[0].usage == {"promptTokens": 1, "turn": {"promptTokens": 1}}
+
+
+class Unreadable(Mapping[str, Any]):
+    """Usage of a class that breaks."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise OSError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["promptTokens"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("usage", "filed"),
+    [
+        (MappingProxyType({"promptTokens": 1}), {"promptTokens": 1}),
+        ({"turn": MappingProxyType({"n": (1, 2)})}, {"turn": {"n": [1, 2]}}),
+        (Unreadable(), {}),
+        ({"lock": LOCK}, {"lock": LOCK}),
+        ({}, {}),
+        (None, None),
+    ],
+)
+def test_usage_of_any_kind_is_filed_and_folded(usage: Any, filed: object) -> None:
+    bus = bus_of()
+    event = bus.emit("a", kind="usage", usage=usage)
+    assert event.usage == filed
+    assert fold(bus.history("a")) == [event]
 
 
 @pytest.mark.parametrize(
