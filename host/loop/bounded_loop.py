@@ -30,7 +30,7 @@ from host.loop.tool_batch import contained_call
 from host.loop.transcript import assistant_message, ids_in, kept_ids, tool_call, tool_message
 from host.loop.wall_clock import utc_now
 from host.records import Message, StopReason, ToolCallRequest, ToolFailure, ToolSuccess
-from host.text.json_text import compact_json
+from host.text.json_text import any_json
 
 Raw = TypeVar("Raw")
 P = ParamSpec("P")
@@ -90,9 +90,12 @@ def default_label(call: ToolCallRequest) -> str:
 
 
 def default_rendering(label: str, outcome: Outcome) -> str:
-    """One line: the label and the result as compact JSON, or the failure's code and words."""
+    """One line: the label and the result as compact JSON, or the failure's code and words.
+
+    What JSON has no form for in a result is written all the same (``any_json``).
+    """
     if isinstance(outcome, ToolSuccess):
-        return f"- {label} → ok: {compact_json(outcome.result)}"
+        return f"- {label} → ok: {any_json(outcome.result)}"
     return f"- {label} → failed ({outcome.code}): {outcome.message}"
 
 

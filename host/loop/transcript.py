@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from host.records import AssistantMessage, Message, StopReason, ToolCall, ToolMessage
-from host.text.json_text import compact_json
+from host.text.json_text import any_json
 
 STOPPED_TEXT = (
     "This call was begun and cut off before it finished: whether it took effect is unknown."
@@ -44,9 +44,11 @@ def not_run_text(reason: StopReason | None) -> str:
 def tool_call(call_id: str, name: str, args: Mapping[str, Any] | None) -> ToolCall:
     """The call as an assistant message carries it.
 
-    Arguments are compact JSON of what was read; ``{}`` for None, arguments that could not be.
+    Arguments are compact JSON of what was read; ``{}`` for None, arguments that could not be, and
+    for what cannot be written as an object at all.
     """
-    arguments = compact_json(args) if args else "{}"
+    written = any_json(args) if args else ""
+    arguments = written if written.startswith("{") else "{}"
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 

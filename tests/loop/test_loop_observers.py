@@ -359,7 +359,7 @@ async def test_a_result_that_json_cannot_hold_does_not_break_an_observed_loop() 
     assert await run(
         watcher.hooks, script, executor, render_result=lambda label, outcome: "set"
     ) == ("completed")
-    assert watcher.events[3].payload["outcome"]["resultPreview"] == "{1, 2}"
+    assert watcher.events[3].payload["outcome"]["resultPreview"] == '"{1, 2}"'
 
 
 async def test_escaping_errors_announce_no_end() -> None:

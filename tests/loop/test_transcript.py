@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from types import FrameType
 from typing import Any, get_args
@@ -174,6 +175,17 @@ def test_arguments_are_compact_json_of_the_arguments(args: dict[str, object]) ->
 
 def test_unreadable_arguments_are_an_empty_object() -> None:
     assert tool_call("i", "f", None)["function"]["arguments"] == "{}"
+
+
+def test_arguments_that_json_has_no_form_for_are_still_an_object() -> None:
+    ring: dict[str, Any] = {}
+    ring["self"] = ring
+    for args, written in (
+        ({"n": math.nan}, '{"n":null}'),
+        ({"s": {1}}, '{"s":"{1}"}'),
+        (ring, "{}"),
+    ):
+        assert tool_call("i", "f", args)["function"]["arguments"] == written
 
 
 def test_empty_content_is_null_beside_calls_only() -> None:
