@@ -267,3 +267,25 @@ async def test_names_that_the_model_made_up_push_no_tool_out_of_the_next_questio
     assert first.used == ()
     assert len(first.tool_calls) == 17
     assert second.loaded == ("plain__echo",)
+
+
+async def test_a_run_that_is_over_can_still_be_watched_and_never_keeps_anybody_waiting() -> None:
+    async def kinds(active: ActiveRun) -> list[str]:
+        with anyio.fail_after(5):
+            async with active.events() as events:
+                return [event.kind async for event in events]
+
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(answer("Fine.")) as endpoint,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+        ):
+            async with host.start("Well?") as active:
+                first = await kinds(active)
+                await active.result()
+                second = await kinds(active)
+            third = await kinds(active)
+            host.reset_all()
+            assert await kinds(active) == []
+    assert first[-1] == "done"
+    assert first == second == third
