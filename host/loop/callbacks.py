@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import ParamSpec, TypeVar
 
-from host.loop.own_task import contained, in_own_task
+import anyio
+
+from host.loop.own_task import StrayCancellation, in_own_task
 
 Subject = TypeVar("Subject")
 Answer = TypeVar("Answer")
@@ -24,8 +26,8 @@ async def told(sink: Callable[[Subject, int], object] | None, subject: Subject, 
         return
     try:
         answer = sink(subject, step)
-    except BaseException as error:  # noqa: BLE001  # raised again, as an error
-        raise contained(error, awaited=False) from error.__cause__
+    except anyio.get_cancelled_exc_class() as error:  # nobody can have cancelled a plain call
+        raise StrayCancellation from error
     if inspect.isawaitable(answer):
         await in_own_task(lambda: answer)
 

@@ -49,12 +49,18 @@ class Attempt(Generic[Answer]):
 
     def __init__(self) -> None:
         self._answers: list[Answer] = []
-        self.failure: BaseException | None = None
+        self._failure: BaseException | None = None
 
     @property
     def is_over(self) -> bool:
         """Whether the work ended by itself, well or not; it may also never have begun."""
-        return bool(self._answers) or self.failure is not None
+        return bool(self._answers) or self._failure is not None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it raised anything but what ends the program."""
+        is_end = isinstance(self._failure, KeyboardInterrupt | SystemExit)
+        return self._failure is not None and not is_end
 
     async def make(self, work: Callable[[], Awaitable[Answer]]) -> None:
         """Awaits ``work()``; what it raises is kept, and a cancellation of the wait passes."""
@@ -68,8 +74,8 @@ class Attempt(Generic[Answer]):
             StrayCancellation: it was cancelled by itself.
             BaseException: what it raised.
         """
-        if self.failure is not None:
-            raise self.failure
+        if self._failure is not None:
+            raise self._failure
         return self._answers[0]
 
     async def _settle(self, work: Callable[[], Awaitable[Answer]]) -> None:
@@ -78,9 +84,9 @@ class Attempt(Generic[Answer]):
         except GeneratorExit:
             raise
         except anyio.get_cancelled_exc_class() as error:
-            self.failure = contained(error)
+            self._failure = contained(error)
         except BaseException as error:  # noqa: BLE001  # raised where it was waited for
-            self.failure = error
+            self._failure = error
 
 
 async def in_own_task(work: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -132,7 +132,7 @@ class Interruption:
                         await attempt.make(work)
                 finally:
                     self._timed.discard(scope)
-            if attempt.is_over and not (attempt.failure and scope.cancel_called):
+            if attempt.is_over and not (scope.cancel_called and attempt.has_failed):
                 return attempt.result()
             reason = "stopped" if self.control.stopped else "deadline"
         raise Interrupted(reason)

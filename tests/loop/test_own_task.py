@@ -23,6 +23,7 @@ from host.loop import (
 )
 from host.loop.hooks import notify
 from host.loop.own_task import Attempt, StrayCancellation, in_own_task
+from host.loop.run_control import Interruption
 from host.records import HookContext, HookEvent, HookOutcome, Run, ToolCallRequest, ToolFailure
 from tests.fakes.loop_peers import (
     MemoryTool,
@@ -111,6 +112,17 @@ async def test_what_ends_the_program_comes_out_as_it_is() -> None:
 
     with pytest.raises(SystemExit):
         await in_own_task(leave)
+
+    async def leave_when_stopped() -> None:
+        try:
+            control.stop()
+            await anyio.sleep_forever()
+        finally:
+            raise SystemExit(3)
+
+    control = RunControl()
+    with pytest.raises(SystemExit):
+        await Interruption(control=control).cut_short(leave_when_stopped)
 
 
 # The agent loop
