@@ -44,8 +44,8 @@ SHELLS: set[str] = _modules(
         "host.event_bus": "bus",
         "host.loop": (
             "agent_calls agent_loop agent_run asking bounded_loop callbacks compaction folding "
-            "guiding hooks loop_observers routing run_control run_hooks tool_batch tool_loop "
-            "wall_clock"
+            "guiding hooks loop_observers own_task routing run_control run_hooks tool_batch "
+            "tool_loop wall_clock"
         ),
         "host.pool": (
             "bounded calling child_process command_lookup commons connection direct_use entry "

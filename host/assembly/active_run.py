@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from types import TracebackType
 
 import anyio
@@ -35,8 +37,16 @@ class ActiveRun:
         self._control.stop(reason)
 
     def events(self) -> EventWatch:
-        """The run's events from its beginning on, to be entered and iterated."""
-        return self._events.watch(self.run_id)
+        """The run's events from its beginning on, to be entered and iterated.
+
+        They are there as long as the run's block lasts, and for a while after it; later there are
+        none.
+        """
+        return self._events.watch(self.run_id, is_over=self._ended.is_set)
+
+    def events_kept(self) -> AbstractContextManager[None]:
+        """A block in which its events are kept for whoever comes to watch."""
+        return self._events.held(self.run_id)
 
     async def result(self) -> Run:
         """Waits for the run.
@@ -57,10 +67,9 @@ class ActiveRun:
 
     async def play(self, options: AgentLoopOptions) -> None:
         """Runs the loop to its end; called once, by ``Host.start``."""
-        asked = Run(turn=None, messages=tuple(options.messages), stop_reason="stopped")
-        self._error = RunStopped("stopped", asked, "the run was cancelled")
+        self._cut_off(Run(turn=None, messages=tuple(options.messages), stop_reason="stopped"))
         try:
-            self._run = await run_agent_loop(options)
+            self._run = await run_agent_loop(replace(options, on_cancel=self._cut_off))
             self._error = None
         except Exception as error:  # noqa: BLE001  # result() raises it where somebody waits
             self._error = error
@@ -69,6 +78,9 @@ class ActiveRun:
             ok = self._run is not None and self._run.stop_reason == "completed"
             self._emit(kind="done", text=text, ok=ok)
             self._ended.set()
+
+    def _cut_off(self, so_far: Run) -> None:
+        self._error = RunStopped("stopped", so_far, "the run was cancelled")
 
 
 class RunStart:
@@ -89,10 +101,12 @@ class RunStart:
         self._prepare = prepare
         self._runs = runs
         self._background = Background()
+        self._kept = ExitStack()
 
     async def __aenter__(self) -> ActiveRun:
         options = self._prepare()
         group = await self._background.__aenter__()
+        self._kept.enter_context(self._active.events_kept())
         self._runs.add(self._active)
         group.start_soon(self._active.play, options)
         return self._active
@@ -107,3 +121,4 @@ class RunStart:
             return await self._background.__aexit__(kind, error, trace)
         finally:
             self._runs.discard(self._active)
+            self._kept.close()

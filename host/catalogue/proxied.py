@@ -96,12 +96,15 @@ def proxy_catalogue_prompt(catalogue: Sequence[CatalogueServer]) -> str:
 
 
 def proxied_call(
-    args: Mapping[str, Any], catalogue: Sequence[CatalogueServer]
+    args: Mapping[str, Any], catalogue: Sequence[CatalogueServer], *, own: Collection[str] = ()
 ) -> ProxiedCall | ToolFailure:
     """The call that ``call_tool`` was asked to make, or a refusal for the model to read.
 
     ``arguments`` may be an object, its JSON text, blank or absent; the name must be that of a
     catalogued tool, whole (agent core §7).
+
+    Args:
+        own: names of the host's own tools, which are in no catalogue.
     """
     name = args.get("name")
     if not isinstance(name, str) or not name.strip():
@@ -110,7 +113,7 @@ def proxied_call(
             message=f'{CALL_TOOL} needs the name of a tool: {{"name": "...", "arguments": {{}}}}.',
         )
     name = name.strip()
-    if not in_catalogue(catalogue, name):
+    if name not in own and not in_catalogue(catalogue, name):
         hint = advice(name, catalogue)
         return ToolFailure(
             code="unknown-tool",

@@ -25,6 +25,7 @@ _EXPECTED = {
     "dict_type": "must be an object",
     "greater_than_equal": "must be {ge:g} or more",
     "greater_than": "must be more than {gt:g}",
+    "less_than_equal": "must be {le:,.0f} or less",
     "string_pattern_mismatch": "must be an address such as http://localhost:8080/v1",
     "string_too_short": "must not be empty",
     "literal_error": "must be one of {expected}",
@@ -36,7 +37,7 @@ _EXPECTED = {
     "model_attributes_type": "must be an object",
 }
 
-_OUR_TYPES = ("repeat_limit", "tool_pattern")
+_OUR_TYPES = ("number_inside", "repeat_limit", "tool_pattern")
 """Mistakes that word themselves."""
 
 

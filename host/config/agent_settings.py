@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -22,7 +23,29 @@ def _never_or_two(value: int) -> int:
     return value
 
 
-RepeatLimit = Annotated[int, Field(ge=0), AfterValidator(_never_or_two)]
+def _finite_throughout(value: dict[str, Any]) -> dict[str, Any]:
+    """The value, unless there is a number in it, at any depth, that no request can carry."""
+    waiting: list[tuple[str, object]] = [("", value)]
+    while waiting:
+        place, part = waiting.pop()
+        if isinstance(part, float) and not math.isfinite(part):
+            raise PydanticCustomError(
+                "number_inside", f"must hold finite numbers; mend the one at {place}"
+            )
+        if isinstance(part, dict):
+            waiting += ((f"{place}.{key}".lstrip("."), inner) for key, inner in part.items())
+        elif isinstance(part, list):
+            waiting += ((f"{place}[{index}]", inner) for index, inner in enumerate(part))
+    return value
+
+
+MAX_COUNT = 1_000_000_000
+"""The most that a count or a number of seconds may be: more is a slip, and overflows clocks."""
+
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+Seconds = Annotated[float, Field(le=MAX_COUNT, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+RepeatLimit = Annotated[Count, AfterValidator(_never_or_two)]
 
 
 class PriceSettings(BaseModel):
@@ -30,9 +53,9 @@ class PriceSettings(BaseModel):
 
     model_config = _STRICT
 
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
-    cached: float | None = Field(None, ge=0)
+    prompt: Amount
+    completion: Amount
+    cached: Amount | None = None
 
 
 class AgentSettings(BaseModel):
@@ -68,29 +91,31 @@ class AgentSettings(BaseModel):
     api_key: str | None = Field(None, repr=False)
     model: str | None = Field(None, min_length=1)
     gguf: str | None = Field(None, min_length=1)
-    max_tokens: int = Field(0, ge=0)
-    temperature: float | None = Field(None, ge=0)
+    max_tokens: Count = 0
+    temperature: Amount | None = None
     reasoning_effort: str | None = None
-    extra_body: dict[str, Any] = Field(default_factory=dict)
-    request_timeout_seconds: float = Field(0, ge=0)
-    first_token_seconds: float | None = Field(None, ge=0)
-    max_retries: int = Field(2, ge=0)
-    loading_timeout_seconds: float = Field(120, ge=0)
-    context_length: int = Field(0, ge=0)
+    extra_body: Annotated[dict[str, Any], AfterValidator(_finite_throughout)] = Field(
+        default_factory=dict
+    )
+    request_timeout_seconds: Seconds = Field(0, ge=0)
+    first_token_seconds: Seconds | None = Field(None, ge=0)
+    max_retries: Count = 2
+    loading_timeout_seconds: Seconds = Field(120, ge=0)
+    context_length: Count = 0
     system_prompt: str = ""
     discovery: DiscoveryMode = "names"
     preselect_routing: Literal["exclusive", "append"] = "exclusive"
     parallel: bool = True
-    max_tool_iterations: int = Field(20, ge=1)
-    deadline_seconds: float | None = Field(None, gt=0)
-    max_cost: float | None = Field(None, ge=0)
+    max_tool_iterations: int = Field(20, ge=1, le=MAX_COUNT)
+    deadline_seconds: Seconds | None = Field(None, gt=0)
+    max_cost: Amount | None = None
     prices: PriceSettings | None = None
     stuck_after: RepeatLimit = 3
     stuck_pairs_after: RepeatLimit = 3
     stuck_empty_after: RepeatLimit = 3
     finish: Literal["stop", "summarise"] = "stop"
-    max_continuations: int = Field(0, ge=0)
+    max_continuations: Count = 0
     compact: bool = False
-    max_result_chars: int = Field(20_000, ge=0)
+    max_result_chars: Count = 20_000
     approve: ApprovalSettings | None = None
     capture_content: bool = False

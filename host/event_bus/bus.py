@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
@@ -16,6 +16,7 @@ import anyio
 import anyio.lowlevel
 
 from host.records import RunEvent, RunEventKind
+from host.text.json_copy import json_copy
 
 
 def _utc_now() -> datetime:
@@ -24,21 +25,31 @@ def _utc_now() -> datetime:
 
 @dataclass(slots=True, eq=False)
 class _Stream:
-    """One run's events; ``touched`` is the clock's reading at the last of them."""
+    """One run's events; ``touched`` is the clock's reading at the last of them.
+
+    Attributes:
+        holds: how many blocks of ``EventBus.held`` last.
+    """
 
     events: list[RunEvent] = field(default_factory=list)
     last_seq: int = 0
     ended: bool = False
     touched: float = 0.0
     watches: set[EventWatch] = field(default_factory=set)
+    holds: int = 0
+
+    @property
+    def is_in_use(self) -> bool:
+        return bool(self.watches) or self.holds > 0
 
 
 class EventBus:
     """Keeps each run's newest events and hands them to watchers (agent-core §13).
 
     Old runs are dropped when the bus is touched, never by a timer: an ended run
-    ``retain_seconds`` after its last event, another ``retain_unended_seconds`` after it, a
-    watched one not at all. Limits that are not positive numbers count as not given.
+    ``retain_seconds`` after its last event, or with its last watcher; another
+    ``retain_unended_seconds`` after it; a watched or held one not at all. Limits that are not
+    positive numbers count as not given.
 
     Args:
         max_events: how many events of a run are kept, in the backlog and for each watcher.
@@ -83,8 +94,9 @@ class EventBus:
     ) -> RunEvent:
         """Files an event under its run, wakes the watchers, and returns it.
 
-        ``seq`` counts from 1 in each run. ``usage`` is copied. A ``done`` ends the run's
-        watches; what is emitted after it is still filed and numbered. Never raises.
+        ``seq`` counts from 1 in each run. ``usage`` is copied; one that cannot be read is empty.
+        A ``done`` ends the run's watches; what is emitted after it is still filed and numbered.
+        Never raises.
         """
         self._sweep()
         stream = self._streams.setdefault(run_id, _Stream())
@@ -98,7 +110,7 @@ class EventBus:
             name=name,
             step=step,
             ok=ok,
-            usage=copy.deepcopy(usage),
+            usage=_own_copy(usage),
             id=id,
         )
         stream.events.append(event)
@@ -117,9 +129,29 @@ class EventBus:
         stream = self._streams.get(run_id)
         return list(stream.events) if stream else []
 
-    def watch(self, run_id: str) -> EventWatch:
-        """A watch on the run, known or not yet: ``async with bus.watch(run_id) as events``."""
-        return EventWatch(self, run_id)
+    def watch(self, run_id: str, *, is_over: Callable[[], bool] = lambda: False) -> EventWatch:
+        """A watch on the run, known or not yet: ``async with bus.watch(run_id) as events``.
+
+        Args:
+            is_over: whether no more can come, as far as the caller knows: a run that was dropped
+                looks like one that is still to begin.
+        """
+        return EventWatch(self, run_id, is_over)
+
+    @contextmanager
+    def held(self, run_id: str) -> Iterator[None]:
+        """Keeps the run's backlog for whoever comes to watch it while the block lasts."""
+        stream = self._streams.setdefault(run_id, _Stream())
+        stream.holds += 1
+        try:
+            yield
+        finally:
+            stream.holds -= 1
+            if self._streams.get(run_id) is stream and not stream.is_in_use:
+                if stream.events:
+                    self._expect_due(stream)
+                else:
+                    del self._streams[run_id]
 
     def end_run(self, run_id: str) -> None:
         """Drops the run; its watchers first read a ``done`` that is not ok, and finish."""
@@ -144,8 +176,8 @@ class EventBus:
 
     def _leave(self, watch: EventWatch, stream: _Stream) -> None:
         stream.watches.discard(watch)
-        if self._streams.get(watch.run_id) is not stream or stream.watches:
-            return  # a newer stream has this run's name, or someone still watches
+        if self._streams.get(watch.run_id) is not stream or stream.is_in_use:
+            return  # a newer stream has this run's name, or someone still watches or holds
         if stream.ended or not stream.events:
             del self._streams[watch.run_id]
         else:
@@ -166,7 +198,7 @@ class EventBus:
             return
         self._sweep_at = math.inf
         for run_id, stream in list(self._streams.items()):
-            if stream.watches:
+            if stream.is_in_use:
                 continue
             if reading >= self._due(stream):
                 del self._streams[run_id]
@@ -182,9 +214,10 @@ class EventWatch:
     ``notice`` with their number, under the sequence number just before the next event's.
     """
 
-    def __init__(self, bus: EventBus, run_id: str) -> None:
+    def __init__(self, bus: EventBus, run_id: str, is_over: Callable[[], bool]) -> None:
         self.run_id = run_id
         self._bus = bus
+        self._is_over = is_over
         self._stream: _Stream | None = None
         self._unread: deque[RunEvent] = deque()
         self._lost = 0
@@ -220,7 +253,7 @@ class EventWatch:
         await anyio.lowlevel.checkpoint()
         while not self._unread:
             # An ended run with nothing unread: its ``done`` was among the events lost.
-            if self._finished or self._stream is None or self._stream.ended:
+            if self._finished or self._stream is None or self._stream.ended or self._is_over():
                 raise StopAsyncIteration
             self._wake = anyio.Event()
             await self._wake.wait()
@@ -255,6 +288,13 @@ class EventWatch:
             text=f"{lost} earlier {'event was' if lost == 1 else 'events were'} dropped unread",
             step=following.step,
         )
+
+
+def _own_copy(usage: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    try:
+        return None if usage is None else dict(json_copy(usage))
+    except Exception:  # noqa: BLE001  # a mapping of any kind, with methods of its own
+        return {}
 
 
 def _positive(value: object, otherwise: float) -> float:

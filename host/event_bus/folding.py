@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from dataclasses import replace
 
 from host.records import RunEvent
+from host.text.json_copy import json_copy
 
 _JOINED = ("thinking", "output")
 
@@ -42,4 +42,4 @@ def _continues(last: RunEvent, event: RunEvent) -> bool:
 
 
 def _block(last: RunEvent, pieces: list[str]) -> RunEvent:
-    return replace(last, text="".join(pieces), usage=copy.deepcopy(last.usage))
+    return replace(last, text="".join(pieces), usage=json_copy(last.usage))

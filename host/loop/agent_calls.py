@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio
@@ -16,6 +16,7 @@ from host.loop.call_reading import ReadCall
 from host.loop.callbacks import resolved
 from host.loop.collaborators import Approver, Decision, ToolCallResult, Verdict
 from host.loop.discovery import Discovery
+from host.loop.own_task import contained
 from host.loop.run_control import Interruption
 from host.loop.run_events import RunEvents
 from host.loop.run_record import RunRecord
@@ -36,6 +37,7 @@ from host.records import (
     ToolFailure,
     ToolSuccess,
 )
+from host.text.json_copy import json_copy
 from host.text.json_text import compact_json
 
 DENIED_TEXT = "The user did not allow this call."
@@ -59,7 +61,6 @@ class AgentCalls:
     shelf: ResultShelf
     interruption: Interruption
     tell_message: Callable[[Message, int], Awaitable[None]]
-    _dispatched: set[str] = field(default_factory=set, init=False)
 
     def begin(self, call: ReadCall) -> CallAnswer | Dispatch:
         """Announces the call and answers it if nothing has to be awaited for that."""
@@ -74,12 +75,13 @@ class AgentCalls:
 
     def cut_off(self, call: ReadCall, reason: StopReason) -> CallAnswer:
         """What the model reads of a call that was cut off; one still being judged was not made."""
-        if call.id in self._dispatched:
+        if call.id in self.record.dispatched:
             return CallAnswer(text=STOPPED_TEXT, ok=False)
         return never_made(reason)
 
     def answered(self, call: ReadCall, answer: CallAnswer) -> None:
-        """Tells the watcher what a begun call was answered."""
+        """Takes down what a begun call was answered, and tells the watcher."""
+        self.record.settled[call.id] = (answer.text, _outcome(call, answer))
         result = ToolCallResult(id=call.id, name=call.name, text=answer.text, ok=answer.ok)
         self.events.result(self.step, result)
 
@@ -90,13 +92,7 @@ class AgentCalls:
         for call, answer in answers:
             self.shelf.share(call.id, answer.text)
             if answer.begun:
-                self.record.tool_calls.append(
-                    ToolCallOutcome(
-                        name=call.name, ok=answer.ok, id=call.id, seconds=answer.seconds
-                    )
-                )
-            if call.id in self._dispatched:
-                self.record.used[call.name] = None
+                self.record.note_call(_outcome(call, answer))
         for message in messages:
             await self.tell_message(message, self.step)
 
@@ -134,7 +130,7 @@ class AgentCalls:
         if refusal is not None:
             self.record.denied.add(request.id)
             return CallAnswer(text=refusal, ok=False)
-        self._dispatched.add(request.id)
+        self.record.dispatched[request.id] = request.name
         started = anyio.current_time()
         with self.options.tracer.call(self.step, request) as span:
             outcome = await contained_call(self.options.toolbox.call, request)
@@ -145,11 +141,11 @@ class AgentCalls:
         )
 
     def _shown(self, request: ToolCallRequest, text: str) -> str:
-        """As much of a result as the run has room for; the first cut one brings a tool."""
+        """As much of a result as the run has room for; the first cut one brings ``read_result``."""
         was_offered = self.shelf.is_offered
         shown = self.shelf.shown(request.id, request.name, text)
         if self.shelf.is_offered and not was_offered:
-            self.discovery.declare(READ_RESULT_DEFINITION)
+            self.discovery.offer(READ_RESULT_DEFINITION)
         return shown
 
     async def _refusal(self, request: ToolCallRequest) -> str | None:
@@ -158,8 +154,9 @@ class AgentCalls:
             return None
         try:
             refusal = _refusal_text(await self._decision(request, self.options.approve))
-        except Exception as error:  # noqa: BLE001  # without an approver's word no call is made
-            refusal = f"This call could not be approved: {error_message(error)}"
+        except BaseException as error:  # noqa: BLE001  # without a word no call is made
+            failure = contained(error)
+            refusal = f"This call could not be approved: {error_message(failure)}"
         self.events.tell(
             "decision",
             self.step,
@@ -171,7 +168,7 @@ class AgentCalls:
         return refusal
 
     async def _decision(self, request: ToolCallRequest, approve: Approver) -> Decision:
-        verdict: Verdict = await resolved(approve, request)
+        verdict: Verdict = await resolved(approve, _copy_of(request))
         if verdict == "ask":
             return await self._word_of_a_person(request)
         return verdict
@@ -180,7 +177,16 @@ class AgentCalls:
         if self.options.ask_person is None:
             return "deny", NOBODY_ASKED_TEXT
         with self.interruption.paused():
-            return await self.options.ask_person(request)
+            return await self.options.ask_person(_copy_of(request))
+
+
+def _copy_of(request: ToolCallRequest) -> ToolCallRequest:
+    """The call for those who judge it: nothing that they do to it reaches the tool."""
+    return replace(request, args=json_copy(request.args))
+
+
+def _outcome(call: ReadCall, answer: CallAnswer) -> ToolCallOutcome:
+    return ToolCallOutcome(name=call.name, ok=answer.ok, id=call.id, seconds=answer.seconds)
 
 
 def outcome_text(outcome: ToolSuccess | ToolFailure) -> str:

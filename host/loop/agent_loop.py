@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import anyio
 
 from host.errors import ContextOverflow, RunFailed, RunOverflow
@@ -21,7 +23,8 @@ async def run_agent_loop(options: AgentLoopOptions) -> Run:
 
     Every call of the returned transcript has its tool message, so it can be handed back as
     ``messages``. Calls of the given messages that nothing answers are answered in it: no result
-    was kept, and they are not made now. Cancelling the task cancels the run and passes through.
+    was kept, and they are not made now. Cancelling the task cancels the run and passes through;
+    ``on_cancel`` gets the run so far.
 
     Raises:
         RunOverflow: a request did not fit the model's window.
@@ -50,9 +53,15 @@ async def _played(options: AgentLoopOptions, record: RunRecord, interruption: In
         reason = await loop.play()
         await loop.notify_hooks()
     except Exception as error:
-        record.messages.extend(record.unanswered(None))
+        record.break_off(None)
         so_far = record.run("stopped")
         if isinstance(error, ContextOverflow):
             raise RunOverflow(error, so_far) from error
         raise RunFailed(error_message(error), so_far) from error
+    except BaseException:  # cancelled, or the program ends
+        record.break_off("stopped")
+        if options.on_cancel is not None:
+            with suppress(Exception):  # whoever hears of it holds nothing up
+                options.on_cancel(record.run("stopped"))
+        raise
     return record.run(reason)

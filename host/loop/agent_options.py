@@ -28,7 +28,7 @@ from host.loop.hook_context import HOOK_PREFACE
 from host.loop.run_tracing import NO_TRACING, RunTracer
 from host.loop.stop_reasons import STUCK_AFTER
 from host.loop.wall_clock import utc_now
-from host.records import DiscoveryMode, HookContext, HookEvent, LedgerEntry, Message, TurnUsage
+from host.records import DiscoveryMode, HookContext, HookEvent, LedgerEntry, Message, Run, TurnUsage
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -108,7 +108,7 @@ class AgentLoopOptions:
         loaded: names declared from the start, as ``carry_over`` gives them; unknown ones are
             left out. Nothing to an eager run.
         preselected: names chosen by the caller, in place of any choice the run would make; empty
-            to choose none, None to let the run choose.
+            to choose none, None to let the run choose. Nothing to an eager run, as all choices.
         preselect: how the choice is made; None for the usual way of the discovery.
         preselect_routing: ``"exclusive"`` declares the chosen tools alone in the first request,
             ``"append"`` beside the catalogue. Proxied, they are always read first.
@@ -126,7 +126,8 @@ class AgentLoopOptions:
             model is asked again after the others. 0 takes the first for its answer.
         stuck_exempts_read_only: tools that say ``readOnlyHint`` never end a run that way.
         finish: ``"summarise"`` gives the model one last turn without tools when a run ends at
-            ``backstop`` or ``stuck-loop``; the stop reason stays.
+            ``backstop`` or ``stuck-loop``; the stop reason stays, also when that turn is cut off.
+            One that says nothing, or only calls, is no answer.
         recover_tool_calls: read calls that the model wrote as text.
         max_continuations: how often a reply cut at its token ceiling is gone on with.
         max_result_chars: a longer tool result is shown in part, its whole to be read with
@@ -145,6 +146,7 @@ class AgentLoopOptions:
         on_request, on_message, on_turn: get each step's request (``RequestSink`` says which),
             each appended message and each answered turn with its step (from 0), awaited and never
             cut off by a stop; what they raise ends the run.
+        on_cancel: gets the run so far when the task that runs it is cancelled, as it is.
         control: the stop button.
         task_group: where ``afterTurn`` hooks run on after the run has returned; None, or a
             group that is closed by then, to await them, three seconds at most.
@@ -194,6 +196,7 @@ class AgentLoopOptions:
     on_request: RequestSink | None = None
     on_message: MessageSink | None = None
     on_turn: TurnSink | None = None
+    on_cancel: Callable[[Run], object] | None = None
     control: RunControl | None = None
     task_group: TaskGroup | None = None
     select_model: Model | None = None

@@ -13,8 +13,8 @@ from host.errors import ContextOverflow
 from host.loop.agent_calls import AgentCalls
 from host.loop.agent_options import AgentLoopOptions
 from host.loop.asking import Asking
-from host.loop.big_results import ResultShelf, last_number
-from host.loop.call_reading import ReadCall, read_turn, recovery_notice
+from host.loop.big_results import ResultShelf, marked_numbers
+from host.loop.call_reading import ReadCall, ReadTurn, read_turn, recovery_notice
 from host.loop.callbacks import resolved, told
 from host.loop.discovery import Front
 from host.loop.folding import Folding
@@ -34,7 +34,7 @@ from host.loop.run_hooks import gather_before, notify_briefly, notify_later
 from host.loop.run_record import RunRecord
 from host.loop.stop_reasons import Budget, Repetition
 from host.loop.tool_batch import error_message, run_batch
-from host.loop.transcript import assistant_message, ids_in
+from host.loop.transcript import assistant_message
 from host.records import AssistantMessage, Message, StopReason, Turn
 
 SUMMARISED_STOPS: frozenset[StopReason] = frozenset({"backstop", "stuck-loop"})
@@ -73,8 +73,11 @@ class AgentRun:
         self._step = 0
         self._answered = False
         self._discovery = opened_discovery(options)
+        record.tools = self._discovery.tools.keys()
         self._shelf = ResultShelf(
-            options.max_result_chars, after=last_number(map(message_text, record.messages))
+            options.max_result_chars,
+            taken=marked_numbers(map(message_text, record.messages)),
+            through=self._discovery.calling_tool,
         )
         self._asking = Asking(
             options=options,
@@ -130,6 +133,7 @@ class AgentRun:
 
     async def _play(self) -> StopReason:
         try:
+            await self._tell_repairs()
             await self._gather_context()
             reason = self._due() or await self._take_steps()
             if reason in SUMMARISED_STOPS and self._options.finish == "summarise":
@@ -138,9 +142,15 @@ class AgentRun:
         except Interrupted as stop:
             reason = stop.reason
         if reason == "stopped":
-            why = self._interruption.control.reason
-            self._events.tell("notice", text=f"stopped: {why}" if why else "stopped")
+            self._events.tell("notice", text=self._interruption.control.words)
         return reason
+
+    async def _tell_repairs(self) -> None:
+        """Tells of the answers that the given messages lacked."""
+        given = set(map(id, self._options.messages))
+        for message in self._record.messages:
+            if id(message) not in given:
+                await self._tell_message(message, self._step)
 
     async def _gather_context(self) -> None:
         hooks = self._options.hooks
@@ -166,7 +176,7 @@ class AgentRun:
         chosen = await self._routing.choose(self._question_text)
         messages = self._record.messages
         self._discovery.reread(messages)
-        await self._append(self._discovery.shortlist([*self._options.loaded, *chosen], messages))
+        await self._show([*self._options.loaded, *chosen])
         self._routing.begin_with(chosen)
 
     def _due(self) -> StopReason | None:
@@ -182,12 +192,7 @@ class AgentRun:
         if reason is not None:
             return reason
         turn = await self._next_turn(step)
-        names = self._discovery.callable_names
-        read = read_turn(
-            turn,
-            taken_ids=ids_in(self._record.messages),
-            recoverable=names if names and self._reads_calls else None,
-        )
+        read = self._read(turn)
         if read.recovered:
             self._events.tell("notice", step, text=recovery_notice(read.recovered))
         is_empty = not read.calls and not read.turn.content.strip()
@@ -200,6 +205,12 @@ class AgentRun:
         self._answered = reason == "completed"
         reason = reason or self._stuck(calls)
         return reason or await self._run_calls(calls, step)
+
+    def _read(self, turn: Turn) -> ReadTurn:
+        """The turn with its calls, those written as text among them where that is wanted."""
+        names = self._discovery.callable_names
+        recoverable = names if names and self._reads_calls else None
+        return read_turn(turn, taken_ids=self._record.taken_ids, recoverable=recoverable)
 
     async def _pass_over(self, turn: Turn, step: int) -> StopReason | None:
         """Takes in a turn that said nothing: it is no answer, and no part of the transcript."""
@@ -245,7 +256,7 @@ class AgentRun:
         """Lets the caller replace the transcript, then folds it where it grew too long."""
         before = self._record.messages
         if self._options.before_step is not None:
-            window = await self._folding.window()
+            window = await self._folding.window(step)
             replaced = await self._interruption.cut_short(
                 partial(resolved, self._options.before_step, list(before), step, window)
             )
@@ -260,8 +271,15 @@ class AgentRun:
             return False
         known = self._discovery.loaded
         self._rewrite(folded)
-        await self._append(self._discovery.shortlist(known, folded))
+        await self._show(known)
         return True
+
+    async def _show(self, names: Sequence[str]) -> None:
+        """Appends what the model has to read of these tools."""
+        record = self._record
+        await self._append(
+            self._discovery.shortlist(names, record.messages, taken_ids=record.taken_ids)
+        )
 
     def _rewrite(self, messages: list[Message]) -> None:
         """Takes other messages for the transcript."""
@@ -289,8 +307,9 @@ class AgentRun:
         system = self._options.system
         try:
             return await self._asking.step(step, system, front, [*self._history(), *closing])
-        except ContextOverflow:
-            if not await self._take_folded(await self._folding.forced(step, self._record.messages)):
+        except ContextOverflow as overflow:
+            forced = await self._folding.forced(step, self._record.messages, overflow)
+            if not await self._take_folded(forced):
                 raise
         return await self._asking.step(step, system, front, [*self._history(), *closing])
 
@@ -324,6 +343,7 @@ class AgentRun:
         )
 
     async def _summarise(self) -> None:
+        """Has the model sum up, if it can; the run has its end already, and keeps it."""
         closing: Message = {"role": "user", "content": SUMMARY_REQUEST}
         try:
             turn = await self._asking.step(
@@ -333,14 +353,23 @@ class AgentRun:
                 [*self._history(), closing],
                 is_last=True,
             )
-        except Interrupted:
-            raise
-        except Exception as error:  # noqa: BLE001  # the run has its end already
-            self._events.tell("notice", self._step, text=f"no summary: {error_message(error)}")
+        except Interrupted as stop:
+            is_stop = stop.reason == "stopped"
+            self._say_no_summary(self._interruption.control.words if is_stop else "time is up")
             return
-        answer = replace(turn, tool_calls=())
-        await self._accept(answer, assistant_message(answer.content), self._step)
-        self._answered = True
+        except Exception as error:  # noqa: BLE001  # the run has its end already
+            self._say_no_summary(error_message(error))
+            return
+        answer = replace(self._read(turn).turn, tool_calls=())
+        if answer.content.strip():
+            await self._accept(answer, assistant_message(answer.content), self._step)
+            self._answered = True
+        else:  # what stands in the transcript stays the last word
+            await told(self._options.on_turn, answer, self._step)
+            self._say_no_summary("the reply says nothing")
+
+    def _say_no_summary(self, why: str) -> None:
+        self._events.tell("notice", self._step, text=f"no summary: {why}")
 
     async def _answer_unmade_calls(self, reason: StopReason) -> None:
         await self._append(self._record.unanswered(reason))

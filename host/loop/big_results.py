@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count, filterfalse
 from typing import Any
 
 from host.catalogue import freeze
@@ -35,7 +36,7 @@ _MAX_ECHO_CHARS = 60
 _LINE_SHARE = 5
 """One part in how many of a stretch may go to end it with its line."""
 
-_MARKED_ID = re.compile(rf'{READ_RESULT}: \{{"id": "r([0-9]{{1,9}})"')
+_MARKED_ID = re.compile(rf'{READ_RESULT}(?:", "arguments")?: \{{"id": "r([0-9]{{1,9}})"')
 _RESULT_ID = re.compile(r"r?([0-9]{1,9})")
 _PAGE_NUMBER = re.compile(r"\s*([0-9]{1,9})(?:\.0*)?\s*")
 
@@ -125,17 +126,24 @@ class ResultShelf:
             None or anything below 1 for no limit.
         max_kept_chars: the most that is kept of all of them; the oldest go first, the newest
             stays even if it alone is longer.
-        after: how many results earlier runs of the same transcript have numbered; see
-            ``last_number``.
+        taken: the numbers that results have in the transcript already; see ``marked_numbers``.
+        through: the tool that ``read_result`` is called through; "" where it is called itself.
     """
 
     def __init__(
-        self, max_chars: int | None, *, max_kept_chars: int = MAX_KEPT_CHARS, after: int = 0
+        self,
+        max_chars: int | None,
+        *,
+        max_kept_chars: int = MAX_KEPT_CHARS,
+        taken: Collection[int] = (),
+        through: str = "",
     ) -> None:
         self._max_chars = max_chars if max_chars is not None and max_chars > 0 else None
         self._max_kept_chars = max_kept_chars
         self._kept_chars = 0
-        self._last = after
+        self._known = set(taken)
+        self._numbers = filterfalse(self._known.__contains__, count(1))
+        self._through = through
         self._kept: dict[str, _Kept] = {}
         self._ids: dict[str, str] = {}
 
@@ -161,8 +169,9 @@ class ResultShelf:
             return text
         kept = next((each for each in self._kept.values() if each.text == text), None)
         if kept is None:
-            self._last += 1
-            kept = _cut_result(f"r{self._last}", name, text, self._max_chars)
+            number = next(self._numbers)
+            self._known.add(number)
+            kept = _cut_result(f"r{number}", name, text, self._max_chars, self._through)
         self._keep(kept)
         self._ids[call_id] = kept.id
         return kept.shown
@@ -213,7 +222,7 @@ class ResultShelf:
             return next(iter(self._kept.values())) if len(self._kept) == 1 else "No id was given."
         asked = _RESULT_ID.fullmatch(given.strip().lower())
         number = int(asked[1]) if asked else 0
-        if not 1 <= number <= self._last:
+        if number not in self._known:
             return f"No result has the id {one_line(given)[:_MAX_ECHO_CHARS]}."
         gone = f"r{number} is no longer kept; if you need it, call its tool again."
         return self._kept.get(f"r{number}", gone)
@@ -246,29 +255,27 @@ class ResultShelf:
             self._kept_chars -= len(oldest.text)
 
 
-def last_number(texts: Iterable[str]) -> int:
-    """The highest number that an earlier run gave to a cut result; 0 for none.
+def marked_numbers(texts: Iterable[str]) -> frozenset[int]:
+    """The numbers that earlier runs gave to cut results.
 
-    Ids that stand in the transcript must not come to mean another result.
-
-    Args:
-        texts: the tool messages of the transcript.
+    Ids that stand in the transcript's texts must not come to mean another result. A text that
+    only looks like a cut one takes the numbers it names, and no others.
     """
-    return max((int(found[1]) for text in texts for found in _MARKED_ID.finditer(text)), default=0)
+    return frozenset(int(found[1]) for text in texts for found in _MARKED_ID.finditer(text))
 
 
-def _cut_result(result_id: str, name: str, text: str, max_chars: int) -> _Kept:
+def _cut_result(result_id: str, name: str, text: str, max_chars: int, through: str) -> _Kept:
     length = len(text)
     header = len(_header(result_id, length, length, length, length, length))
     headed = header * 2 <= max_chars
     page_chars = max_chars - header if headed else max_chars
-    room = max_chars - len(_marker(result_id, length, length, length))
+    room = max_chars - len(_marker(result_id, length, length, length, through))
     head_end = _page_end(text, 0, room - room // 3) if room > 0 else max_chars
     starts = _page_starts(text, min(head_end, page_chars), page_chars)
     shown = text[:head_end]
     if room > 0:
         tail_start = _tail_start(text, length - room // 3)
-        marker = _marker(result_id, tail_start - head_end, length, len(starts))
+        marker = _marker(result_id, tail_start - head_end, length, len(starts), through)
         shown += (marker[1:] if shown.endswith("\n") else marker) + text[tail_start:]
     return _Kept(
         id=result_id,
@@ -281,11 +288,16 @@ def _cut_result(result_id: str, name: str, text: str, max_chars: int) -> _Kept:
     )
 
 
-def _marker(result_id: str, left_out: int, all_chars: int, pages: int) -> str:
+def _marker(result_id: str, left_out: int, all_chars: int, pages: int, through: str) -> str:
+    page, search = (
+        f'{{"name": "{READ_RESULT}", "arguments": {{"id": "{result_id}", {asked}}}}}'
+        if through
+        else f'{{"id": "{result_id}", {asked}}}'
+        for asked in ('"page": 2', '"search": "..."')
+    )
     return (
         f"\n[truncated: {left_out} of {all_chars} chars left out. This is result {result_id}, "
-        f'{pages} pages. To read on call {READ_RESULT}: {{"id": "{result_id}", "page": 2}} or '
-        f'{{"id": "{result_id}", "search": "..."}}]\n'
+        f"{pages} pages. To read on call {through or READ_RESULT}: {page} or {search}]\n"
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 import anyio
@@ -23,12 +24,13 @@ from host.loop.next_step import (
     stop_before_call,
     stop_before_request,
 )
+from host.loop.own_task import in_own_task
 from host.loop.stop_reasons import STUCK_AFTER, Budget, Deadline, Streak, flat_signature
 from host.loop.tool_batch import contained_call
 from host.loop.transcript import assistant_message, ids_in, kept_ids, tool_call, tool_message
 from host.loop.wall_clock import utc_now
 from host.records import Message, StopReason, ToolCallRequest, ToolFailure, ToolSuccess
-from host.text.json_text import compact_json
+from host.text.json_text import any_json
 
 Raw = TypeVar("Raw")
 P = ParamSpec("P")
@@ -88,9 +90,12 @@ def default_label(call: ToolCallRequest) -> str:
 
 
 def default_rendering(label: str, outcome: Outcome) -> str:
-    """One line: the label and the result as compact JSON, or the failure's code and words."""
+    """One line: the label and the result as compact JSON, or the failure's code and words.
+
+    What JSON has no form for in a result is written all the same (``any_json``).
+    """
     if isinstance(outcome, ToolSuccess):
-        return f"- {label} → ok: {compact_json(outcome.result)}"
+        return f"- {label} → ok: {any_json(outcome.result)}"
     return f"- {label} → failed ({outcome.code}): {outcome.message}"
 
 
@@ -221,7 +226,7 @@ class BoundedLoop(Generic[Raw]):
             if self.stop_reason is not None:
                 return
             await self._tell(self._events.tool_call, step, position, call)
-            outcome = await contained_call(self.execute_tool_call, call)
+            outcome = await in_own_task(partial(contained_call, self.execute_tool_call, call))
             self.stop_reason = self._charge(call, outcome)
             label = (self.label_for or default_label)(call)
             yield ToolResultEvent(

@@ -6,17 +6,30 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import ParamSpec, TypeVar
 
+import anyio
+
+from host.loop.own_task import StrayCancellation, in_own_task
+
 Subject = TypeVar("Subject")
 Answer = TypeVar("Answer")
 P = ParamSpec("P")
 
 
 async def told(sink: Callable[[Subject, int], object] | None, subject: Subject, step: int) -> None:
-    """Tells the sink, if there is one, and waits until it has heard."""
-    if sink is not None:
+    """Tells the sink, if there is one, and waits until it has heard.
+
+    Raises:
+        StrayCancellation: it was cancelled by itself.
+        Exception: what it raised.
+    """
+    if sink is None:
+        return
+    try:
         answer = sink(subject, step)
-        if inspect.isawaitable(answer):
-            await answer
+    except anyio.get_cancelled_exc_class() as error:  # nobody can have cancelled a plain call
+        raise StrayCancellation from error
+    if inspect.isawaitable(answer):
+        await in_own_task(lambda: answer)
 
 
 async def resolved(

@@ -184,14 +184,15 @@ with some: nobody knows before whether the step is that call.
 CallSink: TypeAlias = Callable[[ToolCallRequest, int], object]
 """Called with each call as it is announced, ``load_tools`` and repeated ones included.
 
-Synchronously, and what it raises is dropped. The arguments of an unreadable call are empty.
+Synchronously, and what it raises is dropped. The arguments are a copy; those of an unreadable
+call are empty.
 """
 
 ResultSink: TypeAlias = Callable[[ToolCallResult, int], object]
 """Called with what each announced call was answered; else like ``CallSink``."""
 
 Approver: TypeAlias = Callable[[ToolCallRequest], Verdict | Awaitable[Verdict]]
-"""Judges one call."""
+"""Judges one call, whose arguments are a copy."""
 
 PersonAsker: TypeAlias = Callable[[ToolCallRequest], Awaitable[Decision]]
 """Asks a person about one call; the time this takes does not count against the run's deadline."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from host.loop.loop_events import ExecutedCall, cut, json_preview, outcome_preview
 from host.records import Message, ToolFailure
-from host.text.json_text import compact_json
+from host.text.json_text import any_json
 
 CONTEXT_CHARS = 12_000
 CONTEXT_MESSAGES = 6
@@ -89,10 +89,10 @@ def _context(messages: Sequence[Message], turn_text: str, rendered: Sequence[str
 
 
 def _content_text(message: Message) -> str:
-    content = message["content"]
+    content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
-    return compact_json(content)
+    return any_json(content)
 
 
 def _evidence(step: int, done: ExecutedCall, rendered: str) -> tuple[Evidence, Evidence]:

@@ -7,7 +7,7 @@ Proxied (``proxied_discovery``), two tools are declared and nothing else, ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,6 +73,7 @@ class Discovery:
                 self.tools.setdefault(tool.name, tool)
         self._declared: dict[str, ToolDefinition] = {}
         self._own: list[str] = []
+        self._offered: list[str] = []
         self.on_demand = on_demand and bool(self.tools)
         self.front = self._first_front()
         self._shown: frozenset[str] = frozenset()
@@ -90,6 +91,11 @@ class Discovery:
         return [*named, *self._own]
 
     @property
+    def calling_tool(self) -> str:
+        """The tool through which all others are called; "" where they are called themselves."""
+        return ""
+
+    @property
     def eager_tokens(self) -> int:
         """What declaring every tool of the catalogue takes, by estimate."""
         if self.on_demand:
@@ -103,7 +109,8 @@ class Discovery:
 
     def show_only(self, names: Sequence[str]) -> Front:
         """A request that declares just these loaded tools and lists none by name."""
-        known = [self._declared[name] for name in names if name in self._declared]
+        named = dict.fromkeys(names)
+        known = [self._declared[name] for name in named if name in self._declared]
         self._shown = frozenset(definition["function"]["name"] for definition in known)
         return Front(prompt="", tools=known)
 
@@ -127,6 +134,11 @@ class Discovery:
         self._own.append(tool["function"]["name"])
         self.front = replace(self.front, tools=[*self.front.tools, tool])
 
+    def offer(self, tool: ToolDefinition) -> None:
+        """Lets the model call a tool of the host's own, which it was not told of before."""
+        self._offered.append(tool["function"]["name"])
+        self.declare(tool)
+
     def definition(self, name: str) -> ToolDefinition | None:
         """The definition of a loaded tool; None for any other."""
         return self._declared.get(name)
@@ -134,7 +146,13 @@ class Discovery:
     def reread(self, messages: Sequence[Message]) -> None:
         """Hears that the transcript is another one: what is declared does not stand in it."""
 
-    def shortlist(self, names: Sequence[str], messages: Sequence[Message]) -> list[Message]:
+    def shortlist(
+        self,
+        names: Sequence[str],
+        messages: Sequence[Message],
+        *,
+        taken_ids: Collection[str] = (),
+    ) -> list[Message]:
         """What has to be appended to the messages so that the model knows these tools: nothing."""
         return []
 
@@ -161,7 +179,7 @@ class Discovery:
             return call
         if call.args is None:
             return call
-        inner = proxied_call(call.args, self.catalogue)
+        inner = proxied_call(call.args, self.catalogue, own=self._offered)
         if isinstance(inner, ToolFailure):
             return replace(call, args=None, problem=inner.message)
         return replace(call, name=inner.name, args=inner.args, raw=compact_json(inner.args))

@@ -32,7 +32,7 @@ def with_context(
     lead = context_lead(context, preface)
     if not lead or not 0 <= index < len(history) or history[index]["role"] != "user":
         return history
-    content = history[index]["content"]
+    content = history[index].get("content")
     changed: Any
     if isinstance(content, str):
         changed = f"{lead}\n\n{content}"
@@ -86,8 +86,11 @@ def turn_index(messages: Sequence[Message], before: int | None = None, *, offset
 
 
 def message_text(message: Message) -> str:
-    """A message's text: its content, or its text parts with nothing between them."""
-    content = message["content"]
+    """A message's text: its content, or its text parts with nothing between them; "" for none.
+
+    A message that only calls tools may have no content at all, not even None.
+    """
+    content = message.get("content")
     if content is None or isinstance(content, str):
         return content or ""
     texts = [part.get("text") for part in content if part.get("type") == "text"]

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import anyio
 
 from host.loop.collaborators import HookRunner
+from host.loop.own_task import in_own_task
 from host.loop.tool_batch import error_message
 from host.records import HookContext, HookEvent, HookNote, HookOutcome
 from host.text.context_blocks import HOOK_CONTEXT_TOKENS, context_blocks
@@ -111,7 +113,7 @@ async def consult(
 
 async def _outcomes(run: HookRunner, event: HookEvent, context: HookContext) -> list[HookOutcome]:
     try:
-        return list(await run(event, context))
+        return list(await in_own_task(partial(run, event, context)))
     except Exception as error:  # noqa: BLE001  # a hook runner's fault is a note, not the run's end
         return [
             HookOutcome(

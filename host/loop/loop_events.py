@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from host.loop.collaborators import Now
 from host.records import StopReason, ToolCallRequest, ToolFailure, ToolSuccess
-from host.text.json_text import compact_json
+from host.text.json_text import any_json
 
 PREVIEW_CHARS = 2_000
 
@@ -131,11 +131,8 @@ def capped_turn(pending: int, reason: StopReason) -> dict[str, Any]:
 
 
 def json_preview(value: object) -> str:
-    """The value as compact JSON, cut; a value JSON does not know as Python writes it."""
-    try:
-        return cut(compact_json(value))
-    except (TypeError, ValueError):
-        return cut(repr(value))
+    """The value as compact JSON, cut; what JSON does not know in it as Python writes it."""
+    return cut(any_json(value))
 
 
 def cut(text: str, max_chars: int = PREVIEW_CHARS) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import anyio
@@ -12,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from host.loop.decision_point import DecisionPoint
 from host.loop.loop_events import LoopEvent
+from host.loop.own_task import contained, in_own_task
 
 MAX_OBSERVER_SECONDS = 3.0
 """How long the loop waits for one asynchronous observer when it has no task group for it."""
@@ -91,8 +93,9 @@ def with_pursuit(hooks: Observers, pursuit_id: str) -> tuple[LoopHooks, ...]:
 class ObserverCircle:
     """Tells every observer of a run, each contained on its own.
 
-    Asynchronous observers run in ``task_group``; without one they are awaited in order, three
-    seconds each at most (design §6, which overrules "not awaited" of tool-loop spec §9).
+    Asynchronous observers run in ``task_group``, those that hear of errors among them; without
+    one they are awaited in order, three seconds each at most (design §6, which overrules "not
+    awaited" of tool-loop spec §9). Of a group that is closed ``on_hook_error`` hears that way.
     """
 
     def __init__(self, hooks: Observers, task_group: TaskGroup | None) -> None:
@@ -129,46 +132,49 @@ class ObserverCircle:
             return
         try:
             answer = told(subject, {})
-        except Exception as error:  # noqa: BLE001  # an observer cannot end what it observes
-            await self._report(error, about)
+        except BaseException as error:  # noqa: BLE001  # an observer cannot end what it observes
+            await self._report(contained(error, awaited=False), about)
             return
         if inspect.isawaitable(answer):
             await self._settle(answer, about)
 
-    async def _settle(self, answer: Awaitable[object], about: ObserverContext) -> None:
-        if self._task_group is None:
-            await self._finish(answer, about)
-            return
-        try:
-            self._task_group.start_soon(self._finish, answer, about)
-        except RuntimeError as error:  # the group is closed
-            if inspect.iscoroutine(answer):
-                answer.close()
-            await self._report(error, about)
+    async def _settle(self, answer: Awaitable[object], about: ObserverContext | None) -> None:
+        """Has an answer awaited; ``about`` None for that of an ``on_hook_error``."""
+        group = self._task_group
+        if group is not None:
+            try:
+                group.start_soon(self._finish, answer, about, None)
+                return
+            except RuntimeError as error:  # the group is closed
+                if about is not None:
+                    if inspect.iscoroutine(answer):
+                        answer.close()
+                    await self._report(error, about)
+                    return
+        await in_own_task(partial(self._finish, answer, about, MAX_OBSERVER_SECONDS))
 
-    async def _finish(self, answer: Awaitable[object], about: ObserverContext) -> None:
-        seconds = MAX_OBSERVER_SECONDS if self._task_group is None else None
+    async def _finish(
+        self, answer: Awaitable[object], about: ObserverContext | None, seconds: float | None
+    ) -> None:
         try:
             with anyio.move_on_after(seconds) as scope:
                 await answer
             if scope.cancelled_caught:
                 raise TimeoutError(f"the observer took longer than {seconds:g} s")
-        except Exception as error:  # noqa: BLE001  # an observer cannot end what it observes
-            await self._report(error, about)
+        except BaseException as error:  # noqa: BLE001  # an observer cannot end what it observes
+            await self._report(contained(error), about)
 
-    async def _report(self, error: Exception, about: ObserverContext) -> None:
+    async def _report(self, error: Exception, about: ObserverContext | None) -> None:
+        """Tells of an error, unless it is one of telling: then there is nobody left to tell."""
+        if about is None:
+            return
         for observer in self._observers:
-            if observer.on_hook_error is not None:
-                await _contained(observer.on_hook_error, error, about)
-
-
-async def _contained(
-    told: Callable[[Exception, ObserverContext], object], error: Exception, about: ObserverContext
-) -> None:
-    try:
-        answer = told(error, about)
-        if inspect.isawaitable(answer):
-            with anyio.fail_after(MAX_OBSERVER_SECONDS):
-                await answer
-    except Exception:  # noqa: BLE001  # there is nobody left to tell
-        pass
+            if observer.on_hook_error is None:
+                continue
+            try:
+                answer = observer.on_hook_error(error, about)
+            except BaseException as fault:  # noqa: BLE001  # there is nobody left to tell
+                contained(fault, awaited=False)
+                continue
+            if inspect.isawaitable(answer):
+                await self._settle(answer, None)

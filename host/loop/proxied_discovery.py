@@ -7,7 +7,7 @@ rewritten takes the definitions with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from host.catalogue import (
@@ -22,7 +22,14 @@ from host.catalogue import (
 from host.loop.collaborators import Toolbox
 from host.loop.discovery import Discovery, Front
 from host.loop.hook_context import message_text
-from host.loop.transcript import assistant_message, free_id, ids_in, tool_call, tool_message
+from host.loop.transcript import (
+    answers_of,
+    assistant_message,
+    free_id,
+    ids_in,
+    tool_call,
+    tool_message,
+)
 from host.records import Message, ToolDefinition
 
 
@@ -36,7 +43,17 @@ class ProxiedDiscovery(Discovery):
     @property
     def callable_names(self) -> list[str]:
         """As for any run, and ``call_tool`` if there is anything to call."""
-        return [*super().callable_names, *([CALL_TOOL] if self.on_demand else [])]
+        proxy = [CALL_TOOL] if self.on_demand else []
+        return [*super().callable_names, *proxy, *self._offered]
+
+    @property
+    def calling_tool(self) -> str:
+        """``call_tool``, unless there is nothing to call or the name means a tool of the host's."""
+        return CALL_TOOL if self.on_demand and CALL_TOOL not in self.tools else ""
+
+    def offer(self, tool: ToolDefinition) -> None:
+        """Lets ``call_tool`` call it; nothing is declared, and nothing that was sent changes."""
+        self._offered.append(tool["function"]["name"])
 
     @property
     def loaded(self) -> tuple[str, ...]:
@@ -62,28 +79,35 @@ class ProxiedDiscovery(Discovery):
         return text, ok
 
     def reread(self, messages: Sequence[Message]) -> None:
-        """Takes for loaded what the transcript holds definitions of, and nothing else."""
+        """Takes for loaded what answers of ``load_tools`` hold definitions of, and nothing else."""
         self._read.clear()
-        for message in messages:
-            if message["role"] == "tool":
-                names = [
-                    name for name in defined_names(message_text(message)) if name in self.tools
-                ]
-                self.load(names)
-                self._read.update(dict.fromkeys(names))
+        for index in answers_of(LOAD_TOOLS, messages):
+            defined = defined_names(message_text(messages[index]))
+            names = [name for name in defined if name in self.tools]
+            self.load(names)
+            self._read.update(dict.fromkeys(names))
 
-    def shortlist(self, names: Sequence[str], messages: Sequence[Message]) -> list[Message]:
+    def shortlist(
+        self,
+        names: Sequence[str],
+        messages: Sequence[Message],
+        *,
+        taken_ids: Collection[str] = (),
+    ) -> list[Message]:
         """The exchange in which the model reads these definitions without having asked.
 
         To be appended to the messages; [] when there is nothing to show. Its call's id tells where
         it stands: ``preselect-`` and the number of messages before it.
+
+        Args:
+            taken_ids: ids that are not in the messages, and still not free.
         """
         self.load(names)
         wanted = dict.fromkeys(name for name in names if self.is_declared(name))
         shown = tuple(name for name in wanted if name not in self._read)
         if not shown:
             return []
-        call_id = free_id(f"preselect-{len(messages)}", ids_in(messages))
+        call_id = free_id(f"preselect-{len(messages)}", ids_in(messages).union(taken_ids))
         text = self._load_text(NameResolution(matched=shown), ())
         self._read.update(dict.fromkeys(shown))
         call = tool_call(call_id, LOAD_TOOLS, {"names": list(shown)})

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from host.catalogue import holds_definitions
+from host.catalogue import LOAD_TOOLS, holds_definitions
 from host.loop.hook_context import message_text
+from host.loop.transcript import answers_of
 from host.records import Message
 
 _STUB_LEAD = "[result cleared, "
@@ -23,8 +24,8 @@ def prune_tool_results(
     """The transcript with one line in place of each long tool result but the latest.
 
     The same list if nothing changed; untouched messages are the same objects. Results that show
-    a proxied run its definitions stay, since clearing them would unload the tools (agent-core
-    §17). Pruning twice is pruning once.
+    a proxied run its definitions, as ``load_tools`` answered them, stay, since clearing them would
+    unload the tools (agent-core §17). Pruning twice is pruning once.
 
     Args:
         keep_last: how many of the latest results stay as they are; short ones, and ones that
@@ -32,10 +33,12 @@ def prune_tool_results(
         max_chars: the longest text that is not cleared, parts joined with nothing between them.
     """
     old = _old_results(messages, keep_last)
+    loads = frozenset(answers_of(LOAD_TOOLS, messages))
     stubs = {
         index: text
         for index in old
         if _is_worth_clearing(text := message_text(messages[index]), max_chars)
+        and not (index in loads and holds_definitions(text))
     }
     if not stubs:
         return messages
@@ -52,7 +55,7 @@ def _old_results(messages: Sequence[Message], keep_last: int) -> list[int]:
 
 
 def _is_worth_clearing(text: str, max_chars: int) -> bool:
-    return len(text) > max_chars and not text.startswith(_STUB_LEAD) and not holds_definitions(text)
+    return len(text) > max_chars and not text.startswith(_STUB_LEAD)
 
 
 def _stub(text: str) -> str:

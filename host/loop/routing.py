@@ -44,9 +44,12 @@ class Routing:
             Interrupted: the run was stopped, or its time is up.
         """
         options = self.options
+        if not self.discovery.on_demand:
+            return []
         if options.preselected is not None:
-            return [name for name in options.preselected if name in self.discovery.tools]
-        if not self.discovery.on_demand or not question.strip():
+            named = dict.fromkeys(options.preselected)
+            return [name for name in named if name in self.discovery.tools]
+        if not question.strip():
             return []
         if options.discovery == "keywords":
             return self._by_keywords(question)

@@ -11,6 +11,7 @@ from typing import TypeVar
 import anyio
 
 from host.loop.next_step import stop_before_request
+from host.loop.own_task import Attempt
 from host.loop.stop_reasons import Deadline
 from host.records import StopReason
 
@@ -45,6 +46,11 @@ class RunControl:
     def reason(self) -> str:
         """What the first ``stop`` gave as its reason; "" before it."""
         return self._reason or ""
+
+    @property
+    def words(self) -> str:
+        """What to tell whoever watches of the stop."""
+        return f"stopped: {self._reason}" if self._reason else "stopped"
 
     def stop(self, reason: str = "") -> None:
         """Stops the runs that hold this control, now or as soon as they begin.
@@ -109,23 +115,25 @@ class Interruption:
         """Awaits ``work()`` until it ends, the run is stopped, or its time is up.
 
         What ``work`` had finished when the stop came is returned all the same; an error it
-        raises while it is being cut off is part of that, and not the run's failure.
+        raises while it is being cut off is part of that, and not the run's failure. It runs in a
+        task of its own (see ``own_task``).
 
         Raises:
             Interrupted: the work was cancelled, or must not begin any more.
+            StrayCancellation: it was cancelled by itself.
         """
         reason = self.due()
         if reason is None:
+            attempt: Attempt[Answer] = Attempt()
             with anyio.CancelScope(deadline=self.deadline.at_seconds) as scope:
                 self._timed.add(scope)
                 try:
                     with self.control.attached(scope):
-                        return await work()
-                except Exception:
-                    if not scope.cancel_called:
-                        raise
+                        await attempt.make(work)
                 finally:
                     self._timed.discard(scope)
+            if attempt.is_over and not (scope.cancel_called and attempt.has_failed):
+                return attempt.result()
             reason = "stopped" if self.control.stopped else "deadline"
         raise Interrupted(reason)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from types import TracebackType
 from typing import Any
 
 from host.loop.collaborators import CallSink, EventSink, ResultSink, ToolCallResult
 from host.records import HookNote, RunEventKind, ToolCallRequest, Turn, TurnUsage
 from host.records.events import camel_key
+from host.text.json_copy import json_copy
 from host.text.truncation import preview
 
 
@@ -40,24 +41,22 @@ class RunEvents:
         if self.sink is None:
             return
         label = "" if step is None else str(step)
-        try:
+        with _Contained():
             self.sink(kind=kind, text=text, name=name, step=label, ok=ok, usage=usage, id=id)
-        except Exception:  # noqa: BLE001  # a watcher never ends what it watches
-            return
 
     def call(self, step: int, call: ToolCallRequest) -> None:
-        """Announces a call."""
+        """Announces a call; who hears of it whole gets arguments of their own."""
         self.tell("tool-call", step, text=preview(call.raw), name=call.name, id=call.id)
         if self.on_call is not None:
-            with suppress(Exception):  # a watcher never ends what it watches
-                self.on_call(call, step)
+            with _Contained():
+                self.on_call(replace(call, args=json_copy(call.args)), step)
 
     def result(self, step: int, result: ToolCallResult) -> None:
         """Tells what a call was answered."""
         shown = preview(result.text)
         self.tell("tool-result", step, text=shown, name=result.name, ok=result.ok, id=result.id)
         if self.on_result is not None:
-            with suppress(Exception):
+            with _Contained():
                 self.on_result(result, step)
 
     def usage(self, step: int, total: TurnUsage, turn: Turn, extra: Mapping[str, Any] = {}) -> None:
@@ -71,6 +70,25 @@ class RunEvents:
     def note(self, note: HookNote) -> None:
         """Tells what a hook did."""
         self.tell("notice", text=note_text(note))
+
+
+class _Contained:
+    """A block that is left quietly, whatever is raised in it: a watcher never ends what it watches.
+
+    A cancellation is contained, too: a plain call is cancelled by nobody, and who raises one has
+    asked a task of their own. What ends the program passes.
+    """
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        return not isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
 
 
 def usage_report(

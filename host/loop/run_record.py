@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from host.loop.ledger import rebase_ledger
-from host.loop.transcript import not_run_text, tool_message, unanswered_calls
+from host.loop.transcript import (
+    STOPPED_TEXT,
+    ids_in,
+    not_run_text,
+    tool_message,
+    unanswered_calls,
+)
 from host.records import (
     HookNote,
     LedgerEntry,
@@ -33,8 +39,11 @@ class RunRecord:
     """What a run has done so far; fields are those of ``Run``.
 
     Attributes:
-        used: the tools dispatched, as keys in order of first use.
+        used: the tools dispatched, as keys in order of first use; those of ``tools`` only.
+        tools: the names in the run's catalogue.
         denied: the ids of the calls that nobody allowed.
+        dispatched: by call id, the name of each call that the toolbox was asked for.
+        settled: by call id, what each begun call was answered, until its message is written.
     """
 
     messages: list[Message]
@@ -51,11 +60,28 @@ class RunRecord:
     seconds: float = 0.0
     whole_results: Mapping[str, str] = field(default_factory=dict)
     ledger: tuple[LedgerEntry, ...] = ()
+    tools: Collection[str] = ()
+    dispatched: dict[str, str] = field(default_factory=dict)
+    settled: dict[str, tuple[str, ToolCallOutcome]] = field(default_factory=dict)
+    _past_ids: frozenset[str] = field(default=frozenset(), init=False)
+
+    @property
+    def taken_ids(self) -> frozenset[str]:
+        """The call ids of the transcript and of all that it has replaced in this run."""
+        return self._past_ids | ids_in(self.messages)
 
     def rewrite(self, messages: list[Message]) -> None:
         """Takes other messages for the transcript; what was measured of the old ones moves."""
+        self._past_ids = self.taken_ids
         self.ledger = rebase_ledger(self.ledger, self.messages, messages)
         self.messages = messages
+
+    def note_call(self, outcome: ToolCallOutcome) -> None:
+        """Notes what became of a begun call, now that its tool message is written."""
+        self.settled.pop(outcome.id, None)
+        self.tool_calls.append(outcome)
+        if outcome.id in self.dispatched and outcome.name in self.tools:
+            self.used[outcome.name] = None
 
     def unanswered(self, reason: StopReason | None) -> list[ToolMessage]:
         """The tool messages that the last calls still lack: that they were never made.
@@ -65,6 +91,27 @@ class RunRecord:
         """
         text = not_run_text(reason)
         return [tool_message(call["id"], text) for call in unanswered_calls(self.messages)]
+
+    def break_off(self, reason: StopReason | None) -> None:
+        """Closes the transcript of a run that ended in the middle of anything.
+
+        A call that had been answered keeps its answer; of one that was dispatched nobody knows
+        what it did; the others were never made.
+
+        Args:
+            reason: what ended the run; None for an error.
+        """
+        for missing in self.unanswered(reason):
+            call_id = missing["tool_call_id"]
+            outcome = None
+            if call_id in self.settled:
+                missing["content"], outcome = self.settled[call_id]
+            elif call_id in self.dispatched:
+                missing["content"] = STOPPED_TEXT
+                outcome = ToolCallOutcome(name=self.dispatched[call_id], ok=False, id=call_id)
+            self.messages.append(missing)
+            if outcome is not None:
+                self.note_call(outcome)
 
     def run(self, stop_reason: StopReason) -> Run:
         """The run as it stands now."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from host.text.json_text import canonical_json, compact_json
+from host.text.json_text import any_json, canonical_json
 
 STUCK_AFTER = 3
 """How many identical calls in a row are one too many."""
@@ -144,8 +144,9 @@ def flat_signature(name: str, args: Mapping[str, Any]) -> str:
     """What makes two calls identical to the bounded loop.
 
     Top-level keys are sorted, the order of nested ones matters, and 1 is 1.0 (tool-loop spec §6).
+    Arguments come from callers, and may be what JSON has no form for.
     """
-    return f"{name}\0{compact_json({key: args[key] for key in sorted(args)})}"
+    return f"{name}\0{any_json({key: args[key] for key in sorted(args, key=str)})}"
 
 
 def call_key(name: str, args: Mapping[str, Any]) -> str:

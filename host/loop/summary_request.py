@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from host.loop.compaction_plan import SUMMARY_TOKENS, CompactionPlan
 from host.loop.hook_context import message_text
+from host.loop.transcript import called
 from host.records import Message
 from host.text.tokens import CHARS_PER_TOKEN
 
@@ -45,7 +46,7 @@ def summary_of(answer: str, *, max_tokens: int = SUMMARY_TOKENS) -> str:
 def _paragraph(message: Message) -> str:
     said = [message_text(message).strip()]
     if message["role"] == "assistant":
-        for call in message.get("tool_calls") or ():
-            said.append(f"{call['function']['name']}({call['function']['arguments']})")
+        for name, given in map(called, message.get("tool_calls") or ()):
+            said.append(f"{name}({given})")
     shown = " ".join(filter(None, said))[:MAX_MESSAGE_CHARS]
     return f"{message['role']}: {shown}" if shown else ""

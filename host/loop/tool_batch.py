@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 import anyio
 
+from host.loop.own_task import contained
 from host.loop.run_control import Interrupted, Interruption
 from host.loop.transcript import not_run_text
 from host.records import StopReason, ToolCallRequest, ToolFailure, ToolSuccess
@@ -77,12 +78,13 @@ async def contained_call(
 ) -> ToolSuccess | ToolFailure:
     """Makes the call; an exception becomes a failure with the exception's message.
 
-    Cancellation is not an exception here: it passes.
+    A cancellation passes, unless nobody asked for it: a tool that awaits its own cancelled task
+    has failed. To be awaited in a task of the loop's own (see ``own_task``).
     """
     try:
         return await execute(call)
-    except Exception as error:  # noqa: BLE001  # whatever a tool raises is for the model to read
-        return ToolFailure(code=EXECUTOR_ERROR, message=error_message(error))
+    except BaseException as error:  # noqa: BLE001  # what a tool raises is for the model to read
+        return ToolFailure(code=EXECUTOR_ERROR, message=error_message(contained(error)))
 
 
 def error_message(error: BaseException) -> str:

@@ -74,7 +74,8 @@ class ToolLoopOptions(TypedDict, total=False):
     """What both entry points take, as keyword arguments.
 
     ``prior_messages``: the conversation so far, between system prompt and question.
-    ``execute_tool_call``: makes a call; what it raises is a failure ``executor_error``.
+    ``execute_tool_call``: makes a call, in a task of its own; what it raises is a failure
+    ``executor_error``, also a cancellation that nobody asked for.
     ``is_executable_tool``: whether a name may be called; other calls are ignored altogether.
     ``max_tool_turns`` (200): that many turns run tools, and the model is asked once more.
     ``deadline``: a datetime or epoch seconds, looked at before each request and nowhere else.

@@ -6,11 +6,13 @@ the transcript carries.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from host.records import AssistantMessage, Message, StopReason, ToolCall, ToolMessage
-from host.text.json_text import compact_json
+from host.text.json_text import any_json
 
 STOPPED_TEXT = (
     "This call was begun and cut off before it finished: whether it took effect is unknown."
@@ -42,9 +44,11 @@ def not_run_text(reason: StopReason | None) -> str:
 def tool_call(call_id: str, name: str, args: Mapping[str, Any] | None) -> ToolCall:
     """The call as an assistant message carries it.
 
-    Arguments are compact JSON of what was read; ``{}`` for None, arguments that could not be.
+    Arguments are compact JSON of what was read; ``{}`` for None, arguments that could not be, and
+    for what cannot be written as an object at all.
     """
-    arguments = compact_json(args) if args else "{}"
+    written = any_json(args) if args else ""
+    arguments = written if written.startswith("{") else "{}"
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
@@ -75,14 +79,53 @@ def ids_in(messages: Sequence[Message]) -> frozenset[str]:
     return frozenset(ids)
 
 
+def answers_of(name: str, messages: Sequence[Message]) -> list[int]:
+    """Where the tool messages stand that answer calls of this tool.
+
+    A tool message belongs to the last call of its id before it.
+    """
+    asked: dict[str, str] = {}
+    found: list[int] = []
+    for index, message in enumerate(messages):
+        if message["role"] == "assistant":
+            for call in message.get("tool_calls") or ():
+                asked[call["id"]], _ = called(call)
+        elif message["role"] == "tool" and asked.get(message["tool_call_id"]) == name:
+            found.append(index)
+    return found
+
+
+def called(call: ToolCall) -> tuple[str, str]:
+    """The called tool and what it was given; of a call to a function or to a custom tool.
+
+    Transcripts of others hold custom tools, whose input is any text; a call of any other kind is
+    ("", "").
+    """
+    kinds: Mapping[str, Any] = call
+    asked = kinds.get("function") or kinds.get("custom") or {}
+    return str(asked.get("name", "")), str(asked.get("arguments", asked.get("input", "")))
+
+
 def free_id(wanted: str, taken: Collection[str]) -> str:
     """``wanted``, or the first of ``wanted_2``, ``wanted_3``, … that is not taken."""
-    if wanted not in taken:
-        return wanted
-    number = 2
-    while f"{wanted}_{number}" in taken:
-        number += 1
-    return f"{wanted}_{number}"
+    return _Minted(taken).free(wanted)
+
+
+@dataclass(slots=True)
+class _Minted:
+    """Makes ids that are not taken; each number is tried once, however many ids are made."""
+
+    taken: Collection[str]
+    _next: dict[str, int] = field(default_factory=dict)
+
+    def free(self, wanted: str) -> str:
+        if wanted not in self.taken:
+            return wanted
+        number = self._next.get(wanted, 2)
+        while f"{wanted}_{number}" in self.taken:
+            number += 1
+        self._next[wanted] = number
+        return f"{wanted}_{number}"
 
 
 def unique_ids(wanted: Sequence[str], taken: Collection[str]) -> tuple[str, ...]:
@@ -92,9 +135,10 @@ def unique_ids(wanted: Sequence[str], taken: Collection[str]) -> tuple[str, ...]
     on, past every other id that was asked for.
     """
     used, reserved = set(taken), {*taken, *wanted}
+    minted = _Minted(reserved)
     ids: list[str] = []
     for name in wanted:
-        chosen = free_id(name, reserved) if name in used else name
+        chosen = minted.free(name) if name in used else name
         ids.append(chosen)
         used.add(chosen)
         reserved.add(chosen)
@@ -108,23 +152,26 @@ def kept_ids(given: Sequence[str], fallbacks: Sequence[str], taken: Collection[s
     one tool without ids the same id (tool-loop spec §3, a hole): these get two.
     """
     reserved = {*taken, *given}
+    minted = _Minted(reserved)
     ids: list[str] = []
     for own, fallback in zip(given, fallbacks, strict=True):
-        chosen = own or free_id(fallback, reserved)
+        chosen = own or minted.free(fallback)
         reserved.add(chosen)
         ids.append(chosen)
     return ids
 
 
 def unanswered_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """The calls of the last assistant message that no tool message after it answers."""
-    answered: set[str] = set()
+    """The calls of the last assistant message that no tool message after it answers.
+
+    One tool message answers one call: of two calls under one id it is the first.
+    """
+    answered: Counter[str] = Counter()
     for message in reversed(messages):
         if message["role"] == "tool":
-            answered.add(message["tool_call_id"])
+            answered[message["tool_call_id"]] += 1
         elif message["role"] == "assistant":
-            calls = message.get("tool_calls") or ()
-            return tuple(call for call in calls if call["id"] not in answered)
+            return tuple(_left(message.get("tool_calls") or (), answered))
         else:
             return ()
     return ()
@@ -134,7 +181,8 @@ def with_answers(messages: Sequence[Message], text: str) -> list[Message]:
     """The messages, with ``text`` as the answer of every call that none of them answers.
 
     A call is answered by a tool message of its id before the next assistant message, since ids
-    may come again later. New answers stand behind those that its assistant message has at once.
+    may come again later; two calls of one id by two. New answers stand behind those that its
+    assistant message has at once.
     """
     whole: list[Message] = []
     owed: list[str] = []
@@ -151,11 +199,22 @@ def _owed(messages: Sequence[Message], asked: int) -> list[str]:
     """The ids of the calls at ``asked`` that stay unanswered until the model's next word."""
     message = messages[asked]
     calls = message.get("tool_calls") if message["role"] == "assistant" else None
-    owed = dict.fromkeys(call["id"] for call in calls or ())
+    if not calls:
+        return []
+    answered: Counter[str] = Counter()
     for index in range(asked + 1, len(messages)):
         later = messages[index]
         if later["role"] == "assistant":
             break
         if later["role"] == "tool":
-            owed.pop(later["tool_call_id"], None)
-    return list(owed)
+            answered[later["tool_call_id"]] += 1
+    return [call["id"] for call in _left(calls, answered)]
+
+
+def _left(calls: Iterable[ToolCall], answered: Counter[str]) -> Iterator[ToolCall]:
+    """The calls beyond those that have as many answers as there are, which are used up."""
+    for call in calls:
+        if answered[call["id"]] > 0:
+            answered[call["id"]] -= 1
+        else:
+            yield call

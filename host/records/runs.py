@@ -75,7 +75,7 @@ class Run:
         usage: the sum over all turns.
         tool_calls: every call begun, in transcript order, ``load_tools`` included.
         loaded: tools whose definitions were declared, in load order.
-        used: tools dispatched, in order of first use.
+        used: tools of the catalogue that were dispatched, in order of first use.
         notes: what hooks did before the first request and after the last.
         stop_reason: ``completed`` unless a limit or a person stopped it.
         max_tool_iterations: the limit it ran under.

@@ -7,6 +7,7 @@ value from here can go back on the wire.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -38,6 +39,22 @@ def canonical_json(value: object) -> str:
     ``compact_json`` does.
     """
     return _printed(value, sort_keys=True)
+
+
+def any_json(value: object) -> str:
+    """The value as compact JSON, whatever it is; never raises.
+
+    NaN and infinity are null, as JavaScript prints them. What JSON has no form for is the text
+    that Python writes of it, or its type's name if that fails, too.
+    """
+    try:
+        return compact_json(value)
+    except Exception:  # noqa: BLE001  # values of any class, with methods of their own
+        pass
+    try:
+        return compact_json(_with_form(value))
+    except Exception:  # noqa: BLE001  # as above, and values nested too deeply
+        return f'"<{type(value).__name__}>"'
 
 
 def parse_json_strict(text: str) -> Any:
@@ -96,6 +113,18 @@ def _plain(value: object) -> dict[Any, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _with_form(value: object) -> object:
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _with_form(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_form(inner) for inner in value]
+    return str(value)
 
 
 def _with_plain_integers(found: re.Match[str]) -> str:

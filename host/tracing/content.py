@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from host.loop.transcript import called
 from host.records import Message, ToolCall, ToolDefinition, Turn
 from host.text.json_text import compact_json, parse_json_strict
 
@@ -38,9 +39,9 @@ def content_text(content: object) -> str:
 
 def _parts(message: Message) -> list[dict[str, Any]]:
     if message["role"] == "tool":
-        answer = {"id": message["tool_call_id"], "response": message["content"]}
+        answer = {"id": message["tool_call_id"], "response": message.get("content")}
         return [{"type": "tool_call_response", **answer}]
-    parts = _content_parts(message["content"])
+    parts = _content_parts(message.get("content"))
     if message["role"] == "assistant":
         parts += map(_call, message.get("tool_calls") or ())
     return parts
@@ -56,13 +57,8 @@ def _content_parts(content: str | list[dict[str, Any]] | None) -> list[dict[str,
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    function = call["function"]
-    return {
-        "type": "tool_call",
-        "id": call["id"],
-        "name": function["name"],
-        "arguments": _value(function["arguments"]),
-    }
+    name, given = called(call)
+    return {"type": "tool_call", "id": call["id"], "name": name, "arguments": _value(given)}
 
 
 def _value(written: str) -> object:

@@ -36,7 +36,7 @@ def with_schema_prompt(messages: Sequence[Message], schema: object) -> list[Mess
     first: Mapping[str, Any] | None = messages[0] if messages else None
     if first is None or first["role"] not in ("system", "developer"):
         return [SystemMessage(role="system", content=prompt), *messages]
-    content = first["content"]
+    content = first.get("content") or ""
     if isinstance(content, str):
         longer: str | list[dict[str, Any]] = f"{content}\n\n{prompt}" if content else prompt
     else:

@@ -218,3 +218,74 @@ async def test_whoever_waits_for_a_cancelled_run_is_told_that_it_was_cancelled()
             group.start_soon(wait, active)
             await endpoint.answering.wait()
     assert told == ["the run was cancelled"]
+
+
+async def test_a_cancelled_run_is_handed_to_whoever_waits_with_all_that_it_had_done() -> None:
+    caught: list[RunStopped] = []
+
+    async def wait(active: ActiveRun) -> None:
+        try:
+            await active.result()
+        except RunStopped as error:
+            caught.append(error)
+
+    script = (calls("plain__echo", text="hi"), streamed(text("x"), Mute()))
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(*script) as endpoint,
+            open_host(config(discovery="eager"), endpoint=choice(endpoint)) as host,
+        ):
+            await host.settle()
+            async with anyio.create_task_group() as group, host.start("Echo it") as active:
+                group.start_soon(wait, active)
+                async with active.events() as events:
+                    async for event in events:
+                        if event.kind == "output":
+                            break
+    (error,) = caught
+    assert [message["role"] for message in error.run.messages] == ["user", "assistant", "tool"]
+    assert (error.run.used, error.run.stop_reason) == (("plain__echo",), "stopped")
+    assert [request.purpose for request in error.run.requests] == ["turn"]
+
+
+async def test_names_that_the_model_made_up_push_no_tool_out_of_the_next_question() -> None:
+    made_up = [tool_call(f"no__{n}", "{}", call_id=f"n{n}", index=n) for n in range(16)]
+    script = (
+        calls("load_tools", names=["plain__echo"]),
+        streamed(*made_up, finish("tool_calls"), usage(1, 1)),
+        answer("First."),
+        answer("Second."),
+    )
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(*script) as endpoint,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+        ):
+            await host.settle()
+            first = await host.ask("Echo it")
+            second = await host.ask("Again", after=first)
+    assert first.used == ()
+    assert len(first.tool_calls) == 17
+    assert second.loaded == ("plain__echo",)
+
+
+async def test_a_run_that_is_over_can_still_be_watched_and_never_keeps_anybody_waiting() -> None:
+    async def kinds(active: ActiveRun) -> list[str]:
+        with anyio.fail_after(5):
+            async with active.events() as events:
+                return [event.kind async for event in events]
+
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(answer("Fine.")) as endpoint,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+        ):
+            async with host.start("Well?") as active:
+                first = await kinds(active)
+                await active.result()
+                second = await kinds(active)
+            third = await kinds(active)
+            host.reset_all()
+            assert await kinds(active) == []
+    assert first[-1] == "done"
+    assert first == second == third

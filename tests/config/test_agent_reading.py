@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from host.config.agent_reading import FIELDS, read_agent
+from host.config.agent_settings import AgentSettings, PriceSettings
 
 GOOD: dict[str, Any] = {
     "baseUrl": "http://h/v1",
@@ -136,6 +140,59 @@ def test_an_unknown_field_names_the_nearest() -> None:
 def test_a_mistake_inside_an_object_is_named_where_it_is(
     written: dict[str, Any], told: str
 ) -> None:
+    assert read_agent(written, {})[3] == [told]
+
+
+def fields_of(model: type[BaseModel], kind: type) -> list[str]:
+    """The fields, as they are written, that take a number of this kind."""
+
+    def takes(annotation: object) -> bool:
+        if get_origin(annotation) in (Annotated, Union, UnionType):
+            return any(map(takes, get_args(annotation)))
+        return annotation is kind
+
+    return [
+        field.alias or name for name, field in model.model_fields.items() if takes(field.annotation)
+    ]
+
+
+FRACTIONS = fields_of(AgentSettings, float)
+COUNTS = fields_of(AgentSettings, int)
+ENDLESS = st.sampled_from([math.inf, -math.inf, math.nan])
+
+
+@given(st.sampled_from(FRACTIONS), ENDLESS)
+def test_a_number_without_an_end_is_named_and_refused(field: str, number: float) -> None:
+    assert read_agent({field: number}, {})[3] == [f"agent.{field} must be a finite number"]
+
+
+@given(st.sampled_from(fields_of(PriceSettings, float)), ENDLESS)
+def test_a_price_without_an_end_is_named_and_refused(field: str, number: float) -> None:
+    prices = {"prompt": 1, "completion": 1, field: number}
+    told = [f"agent.prices.{field} must be a finite number"]
+    assert read_agent({"maxCost": 1, "prices": prices}, {})[3] == told
+
+
+@given(
+    st.sampled_from([*COUNTS, *(name for name in FRACTIONS if name.endswith("Seconds"))]),
+    st.integers(1_000_000_001, 10**300),
+)
+def test_a_count_or_a_time_beyond_all_use_is_refused(field: str, number: int) -> None:
+    assert read_agent({field: number}, {})[3] == [f"agent.{field} must be 1,000,000,000 or less"]
+
+
+def test_the_number_fields_are_all_there() -> None:
+    assert {"deadlineSeconds", "temperature", "maxCost", "firstTokenSeconds"} <= set(FRACTIONS)
+    assert {"contextLength", "maxTokens", "stuckAfter", "maxToolIterations"} <= set(COUNTS)
+
+
+@given(st.recursive(ENDLESS, lambda deep: st.tuples(st.just(0), deep).map(list), max_leaves=9))
+def test_a_number_without_an_end_deep_in_the_extra_body_is_told_with_its_place(deep: Any) -> None:
+    place, inner = "options.scale", deep
+    while isinstance(inner, list):
+        place, inner = f"{place}[1]", inner[1]
+    written = {"extraBody": {"top_k": 4, "options": {"scale": deep}}}
+    told = f"agent.extraBody must hold finite numbers; mend the one at {place}"
     assert read_agent(written, {})[3] == [told]
 
 

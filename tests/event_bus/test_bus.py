@@ -3,8 +3,11 @@ from __future__ import annotations
 import gc
 import itertools
 import math
+import threading
 import weakref
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -12,10 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.event_bus import EventBus
+from host.event_bus import EventBus, fold
 from host.records import RunEvent
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+LOCK = threading.Lock()
+"""Something that cannot be copied."""
 
 
 class Clock:
@@ -80,6 +85,37 @@ def test_running_totals_edited_later_do_not_reach_history() -> None:
     usage["promptTokens"] = 2
     usage["turn"]["promptTokens"] = 2
     assert bus.history("a")[0].usage == {"promptTokens": 1, "turn": {"promptTokens": 1}}
+
+
+class Unreadable(Mapping[str, Any]):
+    """Usage of a class that breaks."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise OSError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(["promptTokens"])
+
+    def __len__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("usage", "filed"),
+    [
+        (MappingProxyType({"promptTokens": 1}), {"promptTokens": 1}),
+        ({"turn": MappingProxyType({"n": (1, 2)})}, {"turn": {"n": [1, 2]}}),
+        (Unreadable(), {}),
+        ({"lock": LOCK}, {"lock": LOCK}),
+        ({}, {}),
+        (None, None),
+    ],
+)
+def test_usage_of_any_kind_is_filed_and_folded(usage: Any, filed: object) -> None:
+    bus = bus_of()
+    event = bus.emit("a", kind="usage", usage=usage)
+    assert event.usage == filed
+    assert fold(bus.history("a")) == [event]
 
 
 @pytest.mark.parametrize(
@@ -467,3 +503,47 @@ def test_run_ids_do_not_share_a_stream() -> None:
     for run_id, _ in itertools.product("abc", range(3)):
         bus.emit(run_id, kind="output")
     assert [seqs(bus.history(run_id)) for run_id in "abc"] == [[1, 2, 3]] * 3
+
+
+# Runs that are held, and runs that are over
+
+
+async def test_what_is_held_outlives_its_watchers_and_its_time() -> None:
+    clock = Clock()
+    bus = bus_of(clock)
+    with bus.held("a"):
+        bus.emit("a", kind="output", text="x")
+        bus.emit("a", kind="done", ok=True)
+        assert len(await drained(bus, "a")) == 2
+        clock.reading += 10_000
+        bus.emit("b", kind="turn")
+        assert len(await drained(bus, "a")) == 2
+    assert len(bus.history("a")) == 0  # its time was over long ago
+    with bus.held("a"), bus.held("a"):
+        bus.emit("a", kind="done", ok=True)
+    assert len(bus.history("a")) == 1
+    clock.reading += 61
+    assert bus.history("a") == []
+
+
+async def test_a_hold_on_nothing_leaves_nothing_and_one_on_a_dropped_run_drops_no_other() -> None:
+    bus = bus_of()
+    with bus.held("a"):
+        pass
+    assert bus._streams == {}
+    with bus.held("a"):
+        bus.emit("a", kind="turn")
+        bus.end_run("a")
+        bus.emit("a", kind="output")
+    assert [event.kind for event in bus.history("a")] == ["output"]
+
+
+async def test_nobody_waits_for_a_run_that_is_known_to_be_over() -> None:
+    bus = bus_of()
+    with anyio.fail_after(5):
+        async with bus.watch("gone", is_over=lambda: True) as events:
+            assert [event async for event in events] == []
+        assert bus._streams == {}
+        bus.emit("a", kind="output", text="x")  # what there is, is read all the same
+        async with bus.watch("a", is_over=lambda: True) as events:
+            assert [event.kind async for event in events] == ["output"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from hypothesis import given
@@ -45,6 +46,13 @@ def test_editing_a_block_does_not_reach_the_events() -> None:
     assert block.usage is not None
     block.usage["turn"]["promptTokens"] = 9
     assert usage["turn"]["promptTokens"] == 1
+
+
+def test_usage_that_cannot_be_changed_is_folded_into_one_that_can() -> None:
+    usage = MappingProxyType({"turn": MappingProxyType({"promptTokens": 1})})
+    (block,) = fold([event(1, "usage", usage=usage)])
+    assert block.usage == {"turn": {"promptTokens": 1}}
+    assert type(block.usage) is dict
 
 
 def test_nothing_folds_to_nothing() -> None:

@@ -313,7 +313,7 @@ async def test_unanswered_calls_of_the_history_are_answered_and_not_made(asks: b
     assert replays(done.messages)
     assert history == given_messages
     assert toolbox.called == []
-    assert told == [done.messages[-1]]
+    assert told == [answer, done.messages[-1]]
 
 
 async def test_a_run_that_asks_nothing_answers_the_calls_of_its_history_too() -> None:

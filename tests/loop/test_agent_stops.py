@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from host.catalogue import LOAD_TOOLS
+from host.catalogue import CALL_TOOL, LOAD_TOOLS
 from host.errors import RunError, RunStopped
 from host.loop import AgentLoopOptions, RunControl, run_agent_loop
 from host.loop.wall_clock import utc_now
@@ -85,6 +85,71 @@ async def test_a_summary_is_one_more_request_without_tools(limit: int) -> None:
     assert replays(done.messages)
     assert done.turn is not None
     assert done.turn.tool_calls == ()
+
+
+BLANK = [
+    saying(" \n"),
+    calling(call("a__b", {"n": 9})),
+    saying('<tool_call>{"name":"a__b","arguments":{"n":9}}</tool_call>'),
+]
+
+
+@pytest.mark.parametrize("discovery", ["names", "eager", "proxied"])
+@pytest.mark.parametrize("last", BLANK)
+async def test_a_summary_that_says_nothing_or_only_calls_is_no_answer(
+    last: Turn, discovery: str
+) -> None:
+    events, turns = Events(), list[Turn]()
+    asked = calling(call("a__b") if discovery != "proxied" else call(CALL_TOOL, {"name": "a__b"}))
+    done = await run(
+        ScriptedModel(asked, last),
+        MemoryToolbox("a__b"),
+        discovery=discovery,
+        max_tool_iterations=1,
+        finish="summarise",
+        on_event=events,
+        on_turn=lambda turn, step: turns.append(turn),
+    )
+    assert (done.stop_reason, done.answer) == ("backstop", "")
+    assert roles(done.messages) == ["user", "assistant", "tool"]
+    assert len(turns) == len(done.requests) == 2
+    assert turns[-1].tool_calls == ()
+    assert events.of("notice")[-1]["text"] == "no summary: the reply says nothing"
+
+
+async def test_a_summary_with_a_call_written_in_it_is_what_it_says_beside() -> None:
+    written = 'In short.\n<tool_call>{"name":"a__b","arguments":{}}</tool_call>'
+    done = await run(
+        ScriptedModel(calling(call("a__b")), saying(written)),
+        MemoryToolbox("a__b"),
+        max_tool_iterations=1,
+        finish="summarise",
+    )
+    assert done.answer == done.messages[-1]["content"] == "In short."
+
+
+@pytest.mark.parametrize("is_stop", [True, False])
+async def test_a_summary_that_is_cut_off_leaves_the_run_the_end_that_it_had(is_stop: bool) -> None:
+    control, events = RunControl(), Events()
+
+    async def cut(request: Request) -> Turn:
+        if is_stop:
+            control.stop("by hand")
+        return await mute(request)
+
+    done = await run(
+        ScriptedModel(calling(call("a__b")), cut),
+        MemoryToolbox("a__b"),
+        max_tool_iterations=1,
+        finish="summarise",
+        control=control,
+        deadline=utc_now() + timedelta(seconds=30),
+        on_event=events,
+    )
+    assert done.stop_reason == "backstop"
+    assert roles(done.messages) == ["user", "assistant", "tool"]
+    why = "stopped: by hand" if is_stop else "time is up"
+    assert events.of("notice")[-1]["text"] == f"no summary: {why}"
 
 
 async def test_an_answer_in_time_needs_no_summary() -> None:
@@ -406,7 +471,7 @@ def test_every_call_has_exactly_one_tool_message_whatever_happens(
     begun = [outcome.id for outcome in done.tool_calls]
     assert begun == [call_id for call_id in asked if call_id in begun]
     assert {request.id for request in toolbox.calls} <= set(begun)
-    assert set(done.used) == set(toolbox.called)
+    assert set(done.used) == set(toolbox.called) - {"nope"}  # there is none of that name
     if returned:
         assert tuple(told) == done.messages[1:]
     if done.stop_reason == "completed":

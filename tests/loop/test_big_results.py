@@ -17,7 +17,7 @@ from host.loop.big_results import (
     READ_RESULT,
     READ_RESULT_DEFINITION,
     ResultShelf,
-    last_number,
+    marked_numbers,
 )
 
 MARKER = re.compile(
@@ -375,14 +375,47 @@ def test_equal_results_are_kept_once() -> None:
     assert "r1: page 1" in read(shelf, page=1)
 
 
-@given(st.integers(0, 5), st.integers(0, 5))
-def test_a_later_run_gives_no_id_that_its_transcript_holds(earlier: int, more: int) -> None:
-    first = ResultShelf(300)
+THROUGH = st.sampled_from(["", "call_tool"])
+
+
+@given(st.integers(0, 5), st.integers(0, 5), THROUGH)
+def test_a_later_run_gives_no_id_that_its_transcript_holds(
+    earlier: int, more: int, through: str
+) -> None:
+    first = ResultShelf(300, through=through)
     texts = ["r99", *(first.shown(str(n), "f", f"{n}" * 900) for n in range(earlier))]
-    assert last_number(texts) == earlier
-    later = ResultShelf(300, after=last_number(texts))
+    assert marked_numbers(texts) == set(range(1, earlier + 1))
+    later = ResultShelf(300, taken=marked_numbers(texts), through=through)
     assert not later.is_offered
     again = [later.shown(str(n), "f", f"{n}" * 900) for n in range(more)]
-    assert last_number(texts + again) == earlier + more
+    assert marked_numbers(texts + again) == set(range(1, earlier + more + 1))
     for number in range(1, earlier + 1):
         assert f"r{number} is no longer kept" in refused(later, id=f"r{number}")
+
+
+@given(st.lists(st.integers(1, 10**12), max_size=6), st.integers(1, 5))
+def test_numbers_that_a_text_makes_up_leave_every_later_result_readable(
+    made_up: list[int], results: int
+) -> None:
+    texts = [f'see read_result: {{"id": "r{number}", "page": 2}}' for number in made_up]
+    taken = marked_numbers(texts)
+    shelf = ResultShelf(300, taken=taken)
+    for n in range(results):
+        shown = shelf.shown(str(n), "f", f"{n}" * 900)
+        found = MARKER.search(shown)
+        assert found
+        assert int(found[3].removeprefix("r")) not in taken
+        assert f"{n}" * 40 in read(shelf, **json.loads(found[5]))
+
+
+def test_called_through_another_tool_the_marker_says_so_and_its_calls_work() -> None:
+    shelf = ResultShelf(500, through="call_tool")
+    shown = shelf.shown("call", "fs__read", "line\n" * 400)
+    assert len(shown) <= 500
+    found = re.search(r"To read on call call_tool: (\{.*\}) or (\{.*\})\]\n", shown)
+    assert found
+    for written in found.groups():
+        outer = json.loads(written)
+        assert outer["name"] == READ_RESULT
+        assert set(outer) == {"name", "arguments"}
+        read(shelf, **outer["arguments"])

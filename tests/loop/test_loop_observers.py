@@ -273,17 +273,49 @@ async def test_with_a_group_the_loop_does_not_wait() -> None:
     assert len(done) == len(watcher.errors) == 4
 
 
-async def test_a_group_that_is_closed_is_an_error_of_the_hook() -> None:
-    watcher = Watcher()
+@pytest.mark.parametrize("awaited", [True, False])
+async def test_with_a_group_nobody_waits_for_those_who_hear_of_errors(awaited: bool) -> None:
+    heard: list[Exception] = []
+
+    def fail(event: LoopEvent, context: object) -> None:
+        raise ValueError(event.id)
+
+    async def fail_later(event: LoopEvent, context: object) -> None:
+        await anyio.lowlevel.checkpoint()
+        fail(event, context)
+
+    async def on_hook_error(error: Exception, about: object) -> None:
+        await anyio.sleep(100)
+        heard.append(error)
+
+    hooks = LoopHooks(on_event=fail_later if awaited else fail, on_hook_error=on_hook_error)
+    async with anyio.create_task_group() as group:
+        began = anyio.current_time()
+        await run(hooks, StreamScript([text("Done.")]), fine(), task_group=group)
+        assert anyio.current_time() - began < 2
+        assert heard == []
+    assert len(heard) == 4
+
+
+@pytest.mark.parametrize("awaited", [True, False])
+async def test_a_group_that_is_closed_is_an_error_of_the_hook(awaited: bool) -> None:
+    errors: list[Exception] = []
 
     async def slow(event: LoopEvent, context: object) -> None:
         await anyio.lowlevel.checkpoint()
 
+    async def hear_later(error: Exception, about: object) -> None:
+        await anyio.lowlevel.checkpoint()
+        errors.append(error)
+
+    def hear(error: Exception, about: object) -> None:
+        errors.append(error)
+
     async with anyio.create_task_group() as group:
         pass
-    hooks = LoopHooks(on_event=slow, on_hook_error=watcher.hooks.on_hook_error)
+    hooks = LoopHooks(on_event=slow, on_hook_error=hear_later if awaited else hear)
     await ObserverCircle(hooks, group).event(EVENT)
-    assert [type(error) for error, _ in watcher.errors] == [RuntimeError]
+    assert [type(error) for error in errors] == [RuntimeError]
 
 
 async def test_cancelling_passes_through_an_observer() -> None:
@@ -327,7 +359,7 @@ async def test_a_result_that_json_cannot_hold_does_not_break_an_observed_loop() 
     assert await run(
         watcher.hooks, script, executor, render_result=lambda label, outcome: "set"
     ) == ("completed")
-    assert watcher.events[3].payload["outcome"]["resultPreview"] == "{1, 2}"
+    assert watcher.events[3].payload["outcome"]["resultPreview"] == '"{1, 2}"'
 
 
 async def test_escaping_errors_announce_no_end() -> None:

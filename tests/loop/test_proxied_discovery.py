@@ -64,3 +64,12 @@ def test_an_exchange_nobody_asked_for_says_where_it_stands() -> None:
     assert told["role"] == "tool"
     assert holds_definitions(message_text(told))
     assert discovery.shortlist(["b__y"], [QUESTION, asked, told]) == []
+
+
+@given(st.frozensets(st.sampled_from(["preselect-1", "preselect-1_2", "other"])))
+def test_an_exchange_takes_no_id_that_is_not_free(taken: frozenset[str]) -> None:
+    [asked, _] = ProxiedDiscovery(BOX).shortlist(["b__y"], [QUESTION], taken_ids=taken)
+    assert asked["role"] == "assistant"
+    (call,) = asked["tool_calls"]
+    assert call["id"].startswith("preselect-1")
+    assert call["id"] not in taken

@@ -7,10 +7,10 @@ import copy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.catalogue import expand_names, proxy_load_result
+from host.catalogue import LOAD_TOOLS, expand_names, proxy_load_result
 from host.loop.hook_context import message_text
 from host.loop.pruning import prune_tool_results
-from host.loop.transcript import tool_message
+from host.loop.transcript import assistant_message, tool_call, tool_message
 from host.records import Message
 from host.text.tokens import message_tokens
 from tests.fakes.loop_peers import MemoryToolbox
@@ -60,10 +60,11 @@ def test_parts_are_measured_together_and_replaced_whole() -> None:
 
 
 def test_definitions_that_a_proxied_run_goes_by_are_never_cleared() -> None:
-    loaded: list[Message] = [tool_message("a", definitions()), tool_message("b", LONG)]
+    asked = assistant_message("", [tool_call("a", LOAD_TOOLS, {"names": ["notes__find"]})])
+    loaded: list[Message] = [asked, tool_message("a", definitions()), tool_message("b", LONG)]
     pruned = prune_tool_results(loaded, keep_last=0, max_chars=10)
-    assert pruned[0] is loaded[0]
-    assert pruned[1] is not loaded[1]
+    assert pruned[:2] == loaded[:2]
+    assert pruned[2] is not loaded[2]
 
 
 @given(transcripts(), st.integers(-1, 6), st.sampled_from([0, 30, 256, 600]))

@@ -46,6 +46,40 @@ def test_a_watcher_that_raises_ends_nothing() -> None:
     whole.result(0, ToolCallResult(id="c1", name="f", text="", ok=True))
 
 
+def test_a_watcher_that_raises_a_cancellation_ends_nothing_and_the_end_of_the_program_passes() -> (
+    None
+):
+    class Cancelled(BaseException):
+        """As asyncio's."""
+
+    def raising(error: BaseException) -> Any:
+        def hear(*_: object, **__: object) -> None:
+            raise error
+
+        return hear
+
+    lost = raising(Cancelled())
+    events = RunEvents(sink=lost, on_call=lost, on_result=lost)
+    events.call(0, ToolCallRequest(id="c1", name="f"))
+    events.result(0, ToolCallResult(id="c1", name="f", text="", ok=True))
+    for last in (KeyboardInterrupt(), SystemExit()):
+        with pytest.raises(type(last)):
+            RunEvents(sink=raising(last)).tell("turn", 0)
+
+
+def test_who_hears_of_a_call_can_change_nothing_of_it() -> None:
+    call = ToolCallRequest(id="c1", name="f", args={"path": ["a"], "deep": {"key": 1}})
+
+    def meddle(heard: ToolCallRequest, step: int) -> None:
+        assert heard == call
+        heard.args["path"].append("b")
+        heard.args["deep"].clear()
+        del heard.args["deep"]
+
+    RunEvents(sink=None, on_call=meddle).call(0, call)
+    assert call.args == {"path": ["a"], "deep": {"key": 1}}
+
+
 def test_the_bus_reads_its_metrics_from_the_usage_events() -> None:
     bus = EventBus()
     events = RunEvents(sink=partial(bus.emit, "r"))

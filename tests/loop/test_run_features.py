@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -540,8 +541,9 @@ async def test_a_long_result_is_cut_and_can_be_read_on(discovery: str) -> None:
     toolbox = wordy()
     done = await run(model, toolbox, discovery=discovery, max_result_chars=600, parallel=False)
     offered = [READ_RESULT in request.tool_names for request in model.requests]
-    assert offered == [False, False, True, True]
-    assert model.requests[2].tool_names[-1] == READ_RESULT
+    is_declared = discovery != "proxied"
+    assert offered == [False, False, is_declared, is_declared]
+    assert (model.requests[2].tool_names[-1] == READ_RESULT) is is_declared
     assert toolbox.called == ["a__short", READ_RESULT, "a__long"]
     _, refused, cut, page, found = results(done.messages)
     assert refused == f"no tool is named {READ_RESULT}"
@@ -553,6 +555,32 @@ async def test_a_long_result_is_cut_and_can_be_read_on(discovery: str) -> None:
     assert done.whole_results == {"long": LONG}
     assert READ_RESULT not in done.used[2:]
     assert [outcome.ok for outcome in done.tool_calls] == [True, False, True, True, True]
+
+
+async def test_a_proxied_run_reads_on_through_its_second_tool_and_declares_no_third() -> None:
+    inner = {"name": READ_RESULT, "arguments": {"id": "r1", "page": 2}}
+    events = Events()
+    model = ScriptedModel(
+        calling(call(CALL_TOOL, inner, "soon")),
+        calling(call(CALL_TOOL, {"name": "a__long"}, "long")),
+        calling(call(CALL_TOOL, inner, "on"), call(CALL_TOOL, {**inner, "arguments": "{bad"})),
+        saying(f"<tool_call>{json.dumps({'name': CALL_TOOL, 'arguments': inner})}</tool_call>"),
+        saying("x"),
+    )
+    done = await run(
+        model, wordy(), discovery="proxied", max_result_chars=600, stuck_after=0, on_event=events
+    )
+    assert {tuple(request.tool_names) for request in model.requests} == {(LOAD_TOOLS, CALL_TOOL)}
+    assert len({request.system for request in model.requests}) == 1
+    soon, cut, page, bad, again = results(done.messages)
+    assert f"no tool named {READ_RESULT}" in soon
+    assert f"To read on call {CALL_TOOL}: {json.dumps(inner)} or " in cut
+    assert page == again
+    assert "page 2 of" in page
+    assert "{bad" in bad
+    named = [event["name"] for event in events.of("tool-call")]
+    assert named == [CALL_TOOL, "a__long", READ_RESULT, CALL_TOOL, READ_RESULT]
+    assert (done.answer, done.used) == ("x", ("a__long",))
 
 
 async def test_results_within_their_room_or_without_a_limit_are_whole() -> None:

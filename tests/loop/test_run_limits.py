@@ -212,20 +212,25 @@ def test_no_run_exceeds_its_limits(
 
     done = instantly(main, backend)
     assert replays(done.messages)
-    check_requests(done, model, options)
+    check_requests(done, model, options, is_late=done.seconds == seconds)
     check_time_and_cost(done, options, seconds)
     check_repetition(done, turns, options)
 
 
-def check_requests(done: Run, model: ScriptedModel, options: dict[str, Any]) -> None:
-    """As many steps as allowed, and one request more where a summary is asked for."""
+def check_requests(
+    done: Run, model: ScriptedModel, options: dict[str, Any], *, is_late: bool
+) -> None:
+    """As many steps as allowed, and one request more where a summary is asked for.
+
+    Late, that one may have been cut off, or not been sent at all.
+    """
     bare = [request for request in model.requests if not request.tools]
     assert len(model.requests) - len(bare) <= options["max_tool_iterations"]
     capped = done.stop_reason in ("backstop", "stuck-loop")
     assert len(bare) <= (options["finish"] == "summarise")
     if capped and options["finish"] == "summarise":
-        assert bare == model.requests[-1:]
-        assert len(done.requests) == len(model.requests)
+        assert bare == model.requests[-1:] or (is_late and not bare)
+        assert len(model.requests) - len(done.requests) <= is_late
     if done.stop_reason == "backstop":
         assert len(model.requests) - len(bare) == options["max_tool_iterations"]
     if done.stop_reason == "completed":
@@ -360,7 +365,8 @@ def test_a_summary_is_exactly_one_more_request_and_only_where_it_makes_sense(
     assert bare == ([asked] if reason in ("backstop", "stuck-loop") else [])
     assert len(model.requests) == asked + len(bare)
     assert replays(done.messages)
-    assert done.turn is None or not bare or done.turn.tool_calls == ()
+    assert done.messages[-1]["role"] != "assistant"  # this model says nothing that is an answer
+    assert done.answer == ""
 
 
 # Whatever is cancelled, and whenever
@@ -638,12 +644,14 @@ def test_a_stop_under_mute_peers_does_not_move_the_clock(
             before = anyio.current_time()
             control.stop("by hand")
         (done,) = runs
-        assert events.of("notice")[-1]["text"] == "stopped: by hand"
+        lead = "no summary: " if silent == "summary" else ""
+        assert events.of("notice")[-1]["text"] == f"{lead}stopped: by hand"
         return anyio.current_time() - before, done
 
     moved, done = instantly(main, backend)
     assert moved == 0
-    assert (done.stop_reason, done.seconds) == ("stopped", 5)
+    reason = "backstop" if silent == "summary" else "stopped"  # it had its end already
+    assert (done.stop_reason, done.seconds) == (reason, 5)
     assert replays(done.messages)
     assert len(results(done.messages)) == {"model": 1, "tool": 2, "tools": 4, "summary": 1}[silent]
 

@@ -165,6 +165,10 @@ def test_turns_of_two_calls_by_example(steps: list[list[str | None]], longest: i
         ({"n": 1}, {"n": True}, False),
         ({"o": {"a": 1, "b": 2}}, {"o": {"b": 2, "a": 1}}, False),
         ({"l": [1, 2]}, {"l": [2, 1]}, False),
+        ({"n": math.nan}, {"n": math.nan}, True),
+        ({"n": math.nan}, {"n": 0}, False),
+        ({1: "a", "b": 2}, {"b": 2, 1: "a"}, True),
+        ({"s": {1}}, {"s": {2}}, False),
     ],
 )
 def test_a_flat_signature_sorts_top_level_keys_only(

@@ -13,7 +13,14 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from host.loop import ToolLoopResult, TurnEvent, TurnOther, run_tool_loop
+from host.loop import (
+    LoopEvent,
+    LoopHooks,
+    ToolLoopResult,
+    TurnEvent,
+    TurnOther,
+    run_tool_loop,
+)
 from host.loop.wall_clock import utc_now
 from host.records import Message, StopReason, ToolCallRequest, ToolFailure, ToolSuccess
 from tests.loop.streams import Executor, Outcome, StreamScript, always, call, fine, text
@@ -373,3 +380,35 @@ async def test_arguments_in_history_parse_back() -> None:
     assert message["role"] == "assistant"
     arguments = message["tool_calls"][0]["function"]["arguments"]
     assert json.loads(arguments) == {"deep": {"b": [1, {"a": None}]}, "big": 10**20}
+
+
+async def test_arguments_and_results_that_json_has_no_form_for_end_nothing() -> None:
+    deep: list[Any] = []
+    for _ in range(50_000):
+        deep = [deep]
+    ring: dict[str, Any] = {"n": math.inf}
+    ring["self"] = ring
+    odd: list[Any] = [math.nan, {1, 2}, object(), deep, ring]
+    script = StreamScript([call(value=value) for value in odd], [text("Done.")])
+    answers = iter([*odd, "fine"])
+    told: list[LoopEvent] = []
+    ended = await run(
+        script,
+        Executor(lambda request: ToolSuccess(result=next(answers))),
+        hooks=LoopHooks(on_event=lambda event, context: told.append(event)),
+    )
+    assert (ended.stop_reason, len(ended.tool_results)) == ("completed", 5)
+    asked, *results = script.asked[1][2:]
+    assert asked["role"] == "assistant"
+    for one in asked["tool_calls"]:
+        assert isinstance(json.loads(one["function"]["arguments"]), dict)
+    for result in results[:5]:
+        lead, _, written = str(result["content"]).partition(" ok: ")
+        assert lead == "- f →"
+        json.loads(written)
+    assert len([event for event in told if event.target == "agent.tool_call"]) == 10
+
+
+async def test_the_same_call_with_what_is_no_number_is_the_same_call() -> None:
+    ended = await run(StreamScript([call(value=math.nan)]))
+    assert (ended.stop_reason, len(ended.tool_results)) == ("stuck-loop", 2)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import get_args
+import math
+import sys
+from types import FrameType
+from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,6 +114,41 @@ def test_a_history_is_whole_once_its_calls_are_answered(
     assert with_answers(whole, "again") == whole
 
 
+@given(st.lists(IDS, max_size=6), st.data())
+def test_calls_that_share_an_id_have_one_answer_each(ids: list[str], data: st.DataObject) -> None:
+    done = [call_id for call_id in ids if data.draw(st.booleans())]
+    asked = assistant_message("", [tool_call(call_id, "f", {}) for call_id in ids])
+    history: list[Message] = [asked, *(tool_message(call_id, "r") for call_id in done)]
+    missing = [call["id"] for call in unanswered_calls(history)]
+    assert sorted([*done, *missing]) == sorted(ids)
+    assert with_answers(history, "x") == [*history, *(tool_message(one, "x") for one in missing)]
+
+
+@pytest.mark.parametrize("ids", [["call"], ["call", "call_2", "call_3"], [""]])
+def test_making_ids_takes_as_many_steps_as_there_are_calls(ids: list[str]) -> None:
+    """Counted in lines of code run, which no other load of the machine changes."""
+
+    def steps(count: int) -> int:
+        lines = 0
+
+        def trace(frame: FrameType, event: str, arg: object) -> Any:
+            nonlocal lines
+            lines += event == "line"
+            return trace
+
+        wanted = (ids * count)[:count]
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            unique_ids(wanted, ())
+            kept_ids([""] * count, wanted, ())
+        finally:
+            sys.settrace(before)
+        return lines
+
+    assert steps(600) < 3 * steps(300)
+
+
 def test_an_answer_that_comes_behind_a_question_counts() -> None:
     asked = assistant_message("", [tool_call("a", "f", {}), tool_call("b", "f", {})])
     question: Message = {"role": "user", "content": "q"}
@@ -136,6 +175,17 @@ def test_arguments_are_compact_json_of_the_arguments(args: dict[str, object]) ->
 
 def test_unreadable_arguments_are_an_empty_object() -> None:
     assert tool_call("i", "f", None)["function"]["arguments"] == "{}"
+
+
+def test_arguments_that_json_has_no_form_for_are_still_an_object() -> None:
+    ring: dict[str, Any] = {}
+    ring["self"] = ring
+    for args, written in (
+        ({"n": math.nan}, '{"n":null}'),
+        ({"s": {1}}, '{"s":"{1}"}'),
+        (ring, "{}"),
+    ):
+        assert tool_call("i", "f", args)["function"]["arguments"] == written
 
 
 def test_empty_content_is_null_beside_calls_only() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.text.json_text import (
+    any_json,
     canonical_json,
     compact_json,
     parse_json_loosely,
@@ -43,6 +46,70 @@ JSON_VALUES = st.recursive(
 @given(JSON_VALUES)
 def test_what_is_printed_compactly_parses_to_the_same_value(value: Any) -> None:
     assert parse_json_strict(compact_json(value)) == value
+
+
+class Broken(Mapping[str, Any]):
+    """A mapping that cannot be read."""
+
+    def __getitem__(self, key: str) -> Any:
+        raise LookupError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter("ab")
+
+    def __len__(self) -> int:
+        return 2
+
+
+class Mute:
+    """An object without words."""
+
+    def __repr__(self) -> str:
+        raise LookupError
+
+
+ODD = st.sampled_from([math.nan, math.inf, -math.inf, {1}, object, b"x", Broken()])
+ODD_VALUES = st.recursive(
+    _SCALARS | ODD,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.integers() | st.just(None) | st.text(max_size=3), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON_VALUES)
+def test_what_is_json_is_printed_as_ever_by_the_printer_of_anything(value: Any) -> None:
+    assert any_json(value) == compact_json(value)
+
+
+@given(ODD_VALUES)
+def test_anything_is_printed_as_json(value: Any) -> None:
+    assert any_json(value) == compact_json(parse_json_strict(any_json(value)))
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [
+        (math.nan, "null"),
+        ({"n": -math.inf, "l": (1.0, {2})}, '{"n":null,"l":[1,"{2}"]}'),
+        ({(1, 2): b"x"}, '{"(1, 2)":"b\'x\'"}'),
+        ({"a": Mute()}, '"<dict>"'),
+        (Broken(), '"<Broken>"'),
+    ],
+)
+def test_what_has_no_form_in_json_is_null_or_text(value: Any, printed: str) -> None:
+    assert any_json(value) == printed
+
+
+def test_what_is_too_deep_or_holds_itself_is_named() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    ring: dict[str, Any] = {"n": math.nan}
+    ring["self"] = ring
+    assert (any_json(deep), any_json(ring)) == ('"<list>"', '"<dict>"')
 
 
 @given(JSON_VALUES)
