@@ -113,7 +113,9 @@ class StdioTransport:
         self._inbox, self._from_child = anyio.create_memory_object_stream[
             SessionMessage | Exception
         ](_READ_AHEAD)
-        self._to_child, self._outbox = anyio.create_memory_object_stream[SessionMessage](_READ_AHEAD)
+        self._to_child, self._outbox = anyio.create_memory_object_stream[SessionMessage](
+            _READ_AHEAD
+        )
         self._tasks = await anyio.create_task_group().__aenter__()
         for work in (self._read, self._write, self._drain_stderr, self._watch_exit):
             self._tasks.start_soon(work, self._child)
