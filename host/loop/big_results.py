@@ -14,6 +14,7 @@ from itertools import count, filterfalse
 from typing import Any
 
 from host.catalogue import freeze
+from host.loop.page_cuts import page_end, page_starts, tail_start_at
 from host.records import ToolDefinition
 from host.text.terminal_text import one_line
 from host.text.truncation import cut_after, cut_before
@@ -33,8 +34,6 @@ MAX_SEARCH_CHARS = 200
 _CONTEXT_CHARS = 120
 _MAX_LISTED = 10
 _MAX_ECHO_CHARS = 60
-_LINE_SHARE = 5
-"""One part in how many of a stretch may go to end it with its line."""
 
 _MARKED_ID = re.compile(rf'{READ_RESULT}(?:", "arguments")?: \{{"id": "r([0-9]{{1,9}})"')
 _RESULT_ID = re.compile(r"r?([0-9]{1,9})")
@@ -270,11 +269,11 @@ def _cut_result(result_id: str, name: str, text: str, max_chars: int, through: s
     headed = header * 2 <= max_chars
     page_chars = max_chars - header if headed else max_chars
     room = max_chars - len(_marker(result_id, length, length, length, through))
-    head_end = _page_end(text, 0, room - room // 3) if room > 0 else max_chars
-    starts = _page_starts(text, min(head_end, page_chars), page_chars)
+    head_end = page_end(text, 0, room - room // 3) if room > 0 else max_chars
+    starts = page_starts(text, min(head_end, page_chars), page_chars)
     shown = text[:head_end]
     if room > 0:
-        tail_start = _tail_start(text, length - room // 3)
+        tail_start = tail_start_at(text, length - room // 3)
         marker = _marker(result_id, tail_start - head_end, length, len(starts), through)
         shown += (marker[1:] if shown.endswith("\n") else marker) + text[tail_start:]
     return _Kept(
@@ -303,29 +302,6 @@ def _marker(result_id: str, left_out: int, all_chars: int, pages: int, through: 
 
 def _header(result_id: str, page: int, pages: int, start: int, end: int, all_chars: int) -> str:
     return f"[{result_id}: page {page} of {pages}, chars {start + 1}-{end} of {all_chars}]\n"
-
-
-def _page_starts(text: str, first_end: int, page_chars: int) -> tuple[int, ...]:
-    starts, end = [0], first_end
-    while end < len(text):
-        starts.append(end)
-        end = _page_end(text, end, end + page_chars)
-    return tuple(starts)
-
-
-def _page_end(text: str, start: int, at: int) -> int:
-    """``at``, or less where a line or a character with its marks would be parted."""
-    if at >= len(text):
-        return len(text)
-    line_end = text.rfind("\n", at - (at - start) // _LINE_SHARE, at) + 1
-    cut = line_end or cut_before(text, at)
-    return cut if cut > start else at
-
-
-def _tail_start(text: str, at: int) -> int:
-    """``at``, or more where a line or a character with its marks would be parted."""
-    line_start = text.find("\n", at - 1, at + (len(text) - at) // _LINE_SHARE) + 1
-    return line_start or cut_after(text, at)
 
 
 def _page_number(given: object) -> int | None:

@@ -73,11 +73,11 @@ class Discovery:
                 self.tools.setdefault(tool.name, tool)
         self._declared: dict[str, ToolDefinition] = {}
         self._own: list[str] = []
-        self._offered: list[str] = []
         self.on_demand = on_demand and bool(self.tools)
         self.front = self._first_front()
         self._shown: frozenset[str] = frozenset()
         self.load(loaded if self.on_demand else self.tools)
+        self._offered: list[str] = []
 
     @property
     def loaded(self) -> tuple[str, ...]:
@@ -134,14 +134,14 @@ class Discovery:
         self._own.append(tool["function"]["name"])
         self.front = replace(self.front, tools=[*self.front.tools, tool])
 
+    def definition(self, name: str) -> ToolDefinition | None:
+        """The definition of a loaded tool; None for any other."""
+        return self._declared.get(name)
+
     def offer(self, tool: ToolDefinition) -> None:
         """Lets the model call a tool of the host's own, which it was not told of before."""
         self._offered.append(tool["function"]["name"])
         self.declare(tool)
-
-    def definition(self, name: str) -> ToolDefinition | None:
-        """The definition of a loaded tool; None for any other."""
-        return self._declared.get(name)
 
     def reread(self, messages: Sequence[Message]) -> None:
         """Hears that the transcript is another one: what is declared does not stand in it."""

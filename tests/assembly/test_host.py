@@ -199,27 +199,6 @@ async def test_a_run_of_another_task_ends_with_the_host_and_can_be_handed_back()
     assert runs[0].messages[0] == {"role": "user", "content": "Wait for ever"}
 
 
-async def test_whoever_waits_for_a_cancelled_run_is_told_that_it_was_cancelled() -> None:
-    told: list[str] = []
-
-    async def wait(active: ActiveRun) -> None:
-        try:
-            await active.result()
-        except RunStopped as error:
-            told.append(str(error))
-
-    with anyio.fail_after(30):
-        async with (
-            LoopbackEndpoint(streamed(text("x"), Mute())) as endpoint,
-            open_host(config(), endpoint=choice(endpoint)) as host,
-            anyio.create_task_group() as group,
-            host.start("Wait") as active,
-        ):
-            group.start_soon(wait, active)
-            await endpoint.answering.wait()
-    assert told == ["the run was cancelled"]
-
-
 async def test_a_cancelled_run_is_handed_to_whoever_waits_with_all_that_it_had_done() -> None:
     caught: list[RunStopped] = []
 
@@ -289,3 +268,24 @@ async def test_a_run_that_is_over_can_still_be_watched_and_never_keeps_anybody_w
             assert await kinds(active) == []
     assert first[-1] == "done"
     assert first == second == third
+
+
+async def test_whoever_waits_for_a_cancelled_run_is_told_that_it_was_cancelled() -> None:
+    told: list[str] = []
+
+    async def wait(active: ActiveRun) -> None:
+        try:
+            await active.result()
+        except RunStopped as error:
+            told.append(str(error))
+
+    with anyio.fail_after(30):
+        async with (
+            LoopbackEndpoint(streamed(text("x"), Mute())) as endpoint,
+            open_host(config(), endpoint=choice(endpoint)) as host,
+            anyio.create_task_group() as group,
+            host.start("Wait") as active,
+        ):
+            group.start_soon(wait, active)
+            await endpoint.answering.wait()
+    assert told == ["the run was cancelled"]
