@@ -95,7 +95,7 @@ class AgentCalls:
                         name=call.name, ok=answer.ok, id=call.id, seconds=answer.seconds
                     )
                 )
-            if call.id in self._dispatched:
+            if call.id in self._dispatched and not self.discovery.is_own(call.name):
                 self.record.used[call.name] = None
         for message in messages:
             await self.tell_message(message, self.step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from host.loop.compaction_plan import SUMMARY_TOKENS, CompactionPlan
 from host.loop.hook_context import message_text
 from host.records import Message
+from host.text.terminal_text import one_line
 from host.text.tokens import CHARS_PER_TOKEN
 
 SUMMARY_PROMPT = """\
@@ -43,7 +44,9 @@ def summary_of(answer: str, *, max_tokens: int = SUMMARY_TOKENS) -> str:
 
 
 def _paragraph(message: Message) -> str:
-    said = [message_text(message).strip()]
+    text = message_text(message).strip()
+    # A result with paragraphs of its own could pass for what somebody said.
+    said = [one_line(text[: 2 * MAX_MESSAGE_CHARS]) if message["role"] == "tool" else text]
     if message["role"] == "assistant":
         for call in message.get("tool_calls") or ():
             said.append(f"{call['function']['name']}({call['function']['arguments']})")
