@@ -32,13 +32,16 @@ SHELLS: set[str] = _modules(
         "host": "__main__ toolbox",
         "host.tracing": "tracer",
         "host.assembly": (
-            "active_run background configured_model engine_program host local_engine opening "
-            "run_tracer settling subscribers"
+            "active_run background configured_model engine_program host live_config local_engine "
+            "opening run_tracer sampling settling subscribers"
         ),
         "host.cli": (
-            "approving ask call chat check configuration demo main opening screen servers tools"
+            "approving ask call chat chat_commands check configuration demo eliciting import_ "
+            "keyboard login main opening screen servers tools"
         ),
-        "host.config": "endpoint_resolution local_endpoints model_file servers_file",
+        "host.config": (
+            "endpoint_resolution import_files local_endpoints model_file servers_file watching"
+        ),
         "host.demo": "atomic_file loopback note_store record replay servers",
         "host.demo.servers": "__main__ bundled clock notes units",
         "host.event_bus": "bus",
@@ -48,11 +51,16 @@ SHELLS: set[str] = _modules(
             "tool_loop wall_clock"
         ),
         "host.pool": (
-            "bounded calling child_process command_lookup commons connection direct_use entry "
-            "failure_words fleet group_guard guard hook_runner http_containment http_transport "
-            "log_redaction offering pool_events pool_reading probing roster row_import "
-            "server_pool session_client session_life settings stdio syncing tool_finder tool_walk "
-            "wire_mending"
+            "bounded calling child_process command_lookup commons connection contents direct_use "
+            "entry exchange_note failure_words fleet group_guard guard hook_runner "
+            "http_containment http_transport line_writer listing_cache listing_files "
+            "log_redaction offering pool_contents pool_events pool_reading probing roster "
+            "row_import sdk_loading server_pool server_requests session_client session_life "
+            "settings stdio syncing tasks tool_finder tool_walk wire_mending"
+        ),
+        "host.pool.auth": (
+            "authorities dpop person pool_logins redirect_listener renewal sdk_flow server_auth "
+            "stores token_client token_source wallet"
         ),
         "host.text": "identity_memo",
         "host.wire": (
@@ -74,8 +82,9 @@ RECORDS_ONLY: set[str] = _modules(
         "host.cli": "parser",
         "host.config": "agent_settings host_config",
         "host.loop": "collaborators run_tracing",
-        "host.pool": "server_state transports",
-        "host.records": "hooks messages runs tools turns",
+        "host.pool": "auth sampling server_state transports wiring",
+        "host.pool.auth": "not_authorised records",
+        "host.records": "contents hooks messages runs tools turns",
     }
 )
 """Pure modules that compute nothing of their own: definitions, tables, re-exports, protocols."""

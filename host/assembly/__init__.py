@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from host.assembly.active_run import ActiveRun
     from host.assembly.fleet_settings import pool_settings
     from host.assembly.host import Host
+    from host.assembly.live_config import LiveConfig
     from host.assembly.local_engine import LocalEngine
     from host.assembly.loop_settings import DEFAULT_SYSTEM_PROMPT
     from host.assembly.opening import open_host
@@ -25,6 +26,7 @@ __all__ = [
     "DEFAULT_SYSTEM_PROMPT",
     "ActiveRun",
     "Host",
+    "LiveConfig",
     "LocalEngine",
     "StatusChanges",
     "Subscriber",
@@ -37,6 +39,7 @@ _HOMES = {
     "DEFAULT_SYSTEM_PROMPT": "host.assembly.loop_settings",
     "ActiveRun": "host.assembly.active_run",
     "Host": "host.assembly.host",
+    "LiveConfig": "host.assembly.live_config",
     "LocalEngine": "host.assembly.local_engine",
     "StatusChanges": "host.assembly.settling",
     "Subscriber": "host.assembly.subscribers",

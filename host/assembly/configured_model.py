@@ -15,6 +15,13 @@ from host.wire import EndpointModel, Endpoints, ModelParams, RetryPolicy
 TextListener = Callable[[str], None]
 
 
+def model_name(source: EndpointChoice | LocalEngine | None) -> str | None:
+    """What the model is asked for as; None where there is no model."""
+    if source is None:
+        return None
+    return source.name if isinstance(source, LocalEngine) else source.model
+
+
 class ConfiguredModel:
     """A model that learns its context window before its first turn, not before the run begins.
 

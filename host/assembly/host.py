@@ -15,21 +15,26 @@ from anyio.abc import TaskGroup
 
 from host.assembly.active_run import ActiveRun, RunStart
 from host.assembly.background import HOOK_GRACE_SECONDS
-from host.assembly.configured_model import ConfiguredModel
+from host.assembly.config_secrets import config_redactor
+from host.assembly.configured_model import ConfiguredModel, model_name
 from host.assembly.local_engine import LocalEngine
 from host.assembly.loop_settings import approver, loop_settings
 from host.assembly.run_tracer import run_tracer
 from host.assembly.settling import both, wait_until_settled
 from host.assembly.subscribers import Subscriber, tell
 from host.catalogue import carry_over
-from host.config import EndpointChoice, HostConfig
+from host.config import AgentSettings, EndpointChoice, HostConfig
 from host.errors import ConfigError
 from host.event_bus import EventBus
 from host.loop import AgentLoopOptions, EventSink, PersonAsker, RunControl, RunHooks
 from host.pool import ServerPool
 from host.records import HookContext, HookEvent, HookOutcome, Message, Run
+from host.text.redaction import Redactor
 from host.toolbox import PoolToolbox
 from host.wire import Endpoints
+
+_TOLD_OF_SERVERS = ("notice", "tool-call", "tool-result")
+"""Kinds of run events that repeat what servers said or are sent; the others are the model's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +43,7 @@ class _Asked:
 
     question: str
     history: Sequence[Message]
+    preceding: Sequence[Message]
     session_id: str | None
     servers: Sequence[str] | None
     after: Run | None
@@ -73,6 +79,11 @@ class Host:
         self._group = group
         self._runs: set[ActiveRun] = set()
 
+    @property
+    def agent(self) -> AgentSettings:
+        """How questions are answered at this moment."""
+        return self._config.agent
+
     async def settle(self) -> None:
         """Waits for the fleet as ``wait_until_settled`` does, and for a model's file to be loaded.
 
@@ -90,6 +101,7 @@ class Host:
         question: str,
         *,
         history: Sequence[Message] = (),
+        preceding: Sequence[Message] = (),
         session_id: str | None = None,
         servers: Sequence[str] | None = None,
         after: Run | None = None,
@@ -101,6 +113,8 @@ class Host:
         Args:
             history: the conversation so far, as a run's ``messages`` gave it; without one the
                 ``sessionStart`` hooks run, too.
+            preceding: further messages before the question that belong to it, such as those of a
+                server's prompt.
             session_id: names the conversation to hooks; None for a new one.
             servers: ids of the servers it may reach; None for all, empty for none.
             after: the run that this question follows, in place of ``history``: its conversation,
@@ -116,13 +130,14 @@ class Host:
         asked = _Asked(
             question=question,
             history=history,
+            preceding=preceding,
             session_id=session_id,
             servers=servers,
             after=after,
             control=control or RunControl(),
             ask_person=ask_person,
         )
-        emit = partial(self._emit, run_id)
+        emit = partial(self._emit, run_id, config_redactor(self._config, self._endpoint))
         active = ActiveRun(run_id, self.events, asked.control, emit)
         return RunStart(active, partial(self._options, asked, run_id, emit), self._runs)
 
@@ -131,6 +146,7 @@ class Host:
         question: str,
         *,
         history: Sequence[Message] = (),
+        preceding: Sequence[Message] = (),
         session_id: str | None = None,
         servers: Sequence[str] | None = None,
         after: Run | None = None,
@@ -146,6 +162,7 @@ class Host:
         starting = self.start(
             question,
             history=history,
+            preceding=preceding,
             session_id=session_id,
             servers=servers,
             after=after,
@@ -168,6 +185,15 @@ class Host:
         with anyio.move_on_after(HOOK_GRACE_SECONDS):
             await self.pool.run_hooks("sessionEnd", context)
 
+    def adopt(self, config: HostConfig) -> None:
+        """Takes over another configuration: its servers now, the rest with the next question.
+
+        Servers whose connection is described as before stay connected. The endpoint stays the one
+        that the host was opened with.
+        """
+        self._config = config
+        self.pool.start(config.rows)
+
     async def end_runs(self) -> None:
         """Stops the runs that are still under way in other tasks, and waits for them a moment."""
         with anyio.move_on_after(HOOK_GRACE_SECONDS, shield=True):
@@ -184,17 +210,19 @@ class Host:
         agent, servers, after = self._config.agent, asked.servers, asked.after
         history = after.messages if after else asked.history
         carried = carry_over(after.loaded, after.used) if after else []
-        toolbox = PoolToolbox(self.pool, servers=servers)
+        toolbox = PoolToolbox(self.pool, servers=servers, resources=agent.resources)
         endpoint, name = self._named_model()
         model = ConfiguredModel(self.endpoints, endpoint, name, agent)
         return AgentLoopOptions(
             model,
             toolbox,
-            [*history, {"role": "user", "content": asked.question}],
+            [*history, *asked.preceding, {"role": "user", "content": asked.question}],
             loaded=[*self.pool.always_loaded(servers), *carried],
             ledger=after.ledger if after else (),
             hooks=self._hooks(asked.session_id or run_id, servers, first=not history),
-            approve=approver(agent, toolbox.catalogue(), self._trusted()),
+            approve=approver(
+                agent, toolbox.catalogue(), self._trusted(), readers=toolbox.meta_tools()
+            ),
             ask_person=asked.ask_person,
             context_length=model.window,
             on_event=emit,
@@ -208,10 +236,12 @@ class Host:
                 run_id=run_id,
                 session_id=asked.session_id,
             ),
-            **loop_settings(agent, now=datetime.now(UTC)),
+            **loop_settings(agent, now=datetime.now(UTC), instructions=toolbox.instructions()),
         )
 
-    def _emit(self, run_id: str, **fields: Any) -> None:
+    def _emit(self, run_id: str, redactor: Redactor, **fields: Any) -> None:
+        if fields.get("kind") in _TOLD_OF_SERVERS:
+            fields["text"] = redactor.redact(fields.get("text", ""))
         tell(self._subscribers, self.events.emit(run_id, **fields))
 
     def _trusted(self) -> set[str]:
@@ -226,10 +256,7 @@ class Host:
         return RunHooks(run=run, context=context, events=events)
 
     def _named_model(self) -> tuple[EndpointChoice | LocalEngine, str]:
-        choice = self._endpoint
-        model = None
-        if choice is not None:
-            model = choice.name if isinstance(choice, LocalEngine) else choice.model
+        choice, model = self._endpoint, model_name(self._endpoint)
         if choice is None or model is None:
             wanted = "no endpoint and model to ask; write agent.baseUrl and agent.model"
             raise ConfigError(self._config.source, [wanted])

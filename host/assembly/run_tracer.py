@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from host.assembly.config_secrets import config_redactor
 from host.assembly.local_engine import LocalEngine
 from host.config import EndpointChoice, HostConfig
 from host.loop import NO_TRACING, RunTracer
 from host.pool import ServerPool
-from host.pool.row_secrets import row_secrets
-from host.text.redaction import Redactor
 from host.tracing import OpenTelemetryTracer, TracedModel, is_traced
 
 
@@ -29,7 +28,6 @@ def run_tracer(
         return NO_TRACING
     agent = config.agent
     served = endpoint if isinstance(endpoint, EndpointChoice) else None
-    secrets = [secret for row in config.rows for secret in row_secrets(row)]
     return OpenTelemetryTracer(
         capture_content=agent.capture_content,
         model=TracedModel(
@@ -41,5 +39,5 @@ def run_tracer(
         run_id=run_id,
         conversation_id=session_id,
         servers=pool.state,
-        redactor=Redactor([*secrets, served.api_key if served else ""]),
+        redactor=config_redactor(config, endpoint),
     )

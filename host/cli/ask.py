@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import uuid
 from collections.abc import Callable
@@ -12,10 +11,16 @@ from typing import TypeAlias
 import anyio
 
 from host.assembly import Host, open_host
-from host.cli.approving import terminal_approver
-from host.cli.opening import connecting_line, endpoint_flags, missing_lines, text_or_stdin
+from host.cli.eliciting import person_at_terminal
+from host.cli.opening import (
+    connecting_line,
+    endpoint_flags,
+    missing_lines,
+    saved_listings,
+    text_or_stdin,
+)
 from host.cli.run_view import RunView
-from host.cli.screen import Screen
+from host.cli.screen import Screen, json_text
 from host.config import HostConfig, resolve_model
 from host.errors import ConfigError, RunError
 from host.loop import PersonAsker, RunControl
@@ -49,13 +54,21 @@ async def _ask(config: HostConfig, arguments: argparse.Namespace, question: str)
         view = _drop
     watched = WhileRead(view)
     may_ask = not (arguments.json or arguments.quiet)
-    ask_person = terminal_approver(config.agent.approve, screen, may_ask=may_ask)
+    person = person_at_terminal(config.agent.approve, screen, may_ask=may_ask)
     tell = screen.notice
     endpoint = await resolve_model(config, endpoint_flags(arguments), on_notice=tell)
     try:
-        async with open_host(config, watched, endpoint=endpoint, on_notice=tell) as host:
+        opened = open_host(
+            config,
+            watched,
+            endpoint=endpoint,
+            on_notice=tell,
+            **person.for_servers(),
+            **saved_listings(arguments),
+        )
+        async with opened as host:
             await start_together(host, config, screen)
-            run = await ask_once(host, question, watched.control, ask_person)
+            run = await ask_once(host, question, watched.control, person.ask_person)
             if watched.is_deserted:
                 raise BrokenPipeError
             if arguments.quiet:
@@ -95,7 +108,7 @@ async def ask_once(
 
 async def start_together(host: Host, config: HostConfig, screen: Screen) -> None:
     """Waits for the fleet and the model, and says what the run starts without."""
-    if line := connecting_line(config):
+    if line := connecting_line(host.pool):
         screen.notice(line)
     await host.settle()
     for line in missing_lines(host.pool, config):
@@ -143,7 +156,7 @@ class EventLines:
         if self._done:
             return  # the fleet's own end is no part of the run
         self._done = event.kind == "done"
-        sys.stdout.write(json.dumps(event_json(event), ensure_ascii=False) + "\n")
+        sys.stdout.write(json_text(event_json(event)) + "\n")
         sys.stdout.flush()
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import anyio
 
-from host.cli.opening import open_pool, text_or_stdin, unknown_tool
-from host.cli.screen import Screen
+from host.cli.eliciting import MODES, terminal_elicitor
+from host.cli.keyboard import Keyboard
+from host.cli.opening import open_pool, saved_listings, text_or_stdin, unknown_tool
+from host.cli.screen import Screen, json_text
 from host.config import HostConfig
 from host.errors import ConfigError, PoolError
 from host.text.json_text import parse_json_strict
@@ -39,13 +41,21 @@ def read_object(text: str) -> dict[str, Any]:
 
 async def _call(config: HostConfig, arguments: argparse.Namespace, args: dict[str, Any]) -> int:
     screen = Screen(quiet=True)
-    async with open_pool(config, lambda _: None) as pool:
+    on_elicit = terminal_elicitor(Keyboard(), Screen(), may_ask=not arguments.json)
+    async with open_pool(
+        config,
+        lambda _: None,
+        on_elicit=on_elicit,
+        elicitation_modes=MODES,
+        **saved_listings(arguments),
+    ) as pool:
         try:
             if arguments.json:
                 result = await pool.call_raw(
                     arguments.name, args, timeout_seconds=arguments.timeout
                 )
-                screen.write(result.model_dump_json(by_alias=True, exclude_none=True))
+                dumped = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+                screen.write(json_text(dumped))
                 return 1 if result.is_error else 0
             screen.write(await pool.call(arguments.name, args, timeout_seconds=arguments.timeout))
         except PoolError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -12,9 +11,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import anyio
 
 from host.assembly import LocalEngine
-from host.cli.opening import connecting_line, endpoint_flags, open_pool, unset_remedy
+from host.cli.opening import (
+    Listings,
+    connecting_line,
+    endpoint_flags,
+    open_pool,
+    saved_listings,
+)
 from host.cli.run_view import pool_line
-from host.cli.screen import Screen, counted
+from host.cli.screen import Screen, counted, json_text
 from host.cli.servers import fleet_json, last_words, status
 from host.config import (
     EndpointChoice,
@@ -22,6 +27,7 @@ from host.config import (
     endpoint_settings,
     named_file,
     resolve_endpoint,
+    unset_remedy,
 )
 from host.errors import ConfigError, HostError, WireError
 from host.records import PoolEvent
@@ -49,7 +55,7 @@ async def _check(config: HostConfig, arguments: argparse.Namespace) -> int:
     screen.notice(f"✓ {config.source}: {counted(rows, 'server')}", style="green")
     async with AsyncExitStack() as opened:
         engine = await _engine(config, arguments, screen.notice, opened)
-        well, fleet = await _check_servers(config, screen)
+        well, fleet = await _check_servers(config, screen, saved_listings(arguments))
         models = (
             engine
             if isinstance(engine, _Problem)
@@ -62,7 +68,7 @@ async def _check(config: HostConfig, arguments: argparse.Namespace) -> int:
         found = [] if isinstance(models, _Problem) else models
         told = problem.text if problem else ""
         whole = {"servers": fleet, "models": found, "endpointProblem": told}
-        screen.write(json.dumps(whole, ensure_ascii=False, indent=1))
+        screen.write(json_text(whole, indent=1))
     return max(0 if well else _FAILURE, problem.status if problem else 0)
 
 
@@ -82,7 +88,7 @@ class _Problem:
 
 
 async def _check_servers(
-    config: HostConfig, screen: Screen
+    config: HostConfig, screen: Screen, listings: Listings
 ) -> tuple[bool, list[dict[str, object]]]:
     """Whether every server came up, and their states."""
 
@@ -90,8 +96,8 @@ async def _check_servers(
         if line := pool_line(event):
             screen.notice(line)
 
-    async with open_pool(config, progress) as pool:
-        if line := connecting_line(config):
+    async with open_pool(config, progress, **listings) as pool:
+        if line := connecting_line(pool):
             screen.notice(line)
         await pool.wait_ready()
         for state in pool.state():

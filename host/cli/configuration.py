@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
-from host.config import HostConfig, find_servers_file, load_config
+from host.config import HostConfig, find_servers_file, load_config, with_overrides
 from host.text.terminal_text import one_line
 
 
@@ -29,6 +28,4 @@ def read_config(arguments: argparse.Namespace) -> HostConfig:
 def with_discovery(config: HostConfig, arguments: argparse.Namespace) -> HostConfig:
     """The configuration with the way of discovery that a command's flag names, if it does."""
     mode = getattr(arguments, "discovery", None)
-    if mode is None:
-        return config
-    return replace(config, agent=config.agent.model_copy(update={"discovery": mode}))
+    return config if mode is None else with_overrides(config, {"discovery": mode})

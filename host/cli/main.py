@@ -15,7 +15,7 @@ from host.text.terminal_text import clean_terminal, one_line
 
 USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
-TALKATIVE = ("host", "mcp")
+TALKATIVE = ("client", "host", "mcp")
 """Loggers whose news a person gets as events; without this they would print them a second time."""
 
 
@@ -38,6 +38,10 @@ def run_command(arguments: argparse.Namespace) -> int:
         from host.cli.demo import demo
 
         return demo(arguments)
+    if arguments.command == "import":
+        from host.cli.import_ import import_
+
+        return import_(arguments)
     from host.cli.configuration import read_config
 
     config = read_config(arguments)
@@ -52,6 +56,8 @@ def run_command(arguments: argparse.Namespace) -> int:
             from host.cli.tools import tools as command
         case "call":
             from host.cli.call import call as command
+        case "login" | "logout":
+            from host.cli.login import login_or_logout as command
         case _:
             from host.cli.check import check as command
     return command(config, arguments)

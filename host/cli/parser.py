@@ -30,6 +30,9 @@ def build_parser() -> argparse.ArgumentParser:
     _add_tools(commands)
     _add_call(commands)
     _add_check(commands)
+    _add_import(commands)
+    _add_login(commands)
+    _add_logout(commands)
     return parser
 
 
@@ -75,6 +78,14 @@ def _add_discovery(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_fresh(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="start every server and ask for its tools, even where they are saved from last time",
+    )
+
+
 def _add_json(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
@@ -98,6 +109,7 @@ def _add_ask(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("question", metavar="QUESTION", help="the question; - reads it from stdin")
     _add_endpoint(parser)
     _add_discovery(parser)
+    _add_fresh(parser)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print every event as one JSON line")
     group.add_argument("--quiet", action="store_true", help="print the answer only")
@@ -107,6 +119,7 @@ def _add_chat(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = _command(commands, "chat", "talk in turns; Ctrl-C stops the turn, Ctrl-D ends")
     _add_endpoint(parser)
     _add_discovery(parser)
+    _add_fresh(parser)
 
 
 def _add_servers(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -127,6 +140,7 @@ def _add_tools(commands: Commands[argparse.ArgumentParser]) -> None:
     show = _command(actions, "show", "one tool's description and schema")
     show.add_argument("name", metavar="NAME", help="the qualified name, as `tools list` prints it")
     for parser in (listing, search, show):
+        _add_fresh(parser)
         _add_json(parser, "what is found")
 
 
@@ -144,6 +158,7 @@ def _add_call(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="SECONDS",
         help="give up after this long (default 60)",
     )
+    _add_fresh(parser)
     _add_json(parser, "the result as the protocol has it")
 
 
@@ -153,3 +168,45 @@ def _add_check(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     _add_endpoint(parser)
     _add_json(parser, "what was found")
+
+
+def _add_import(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "import",
+        "take over servers from other MCP clients; without a source, list what they have",
+        config=False,
+    )
+    parser.add_argument(
+        "source",
+        metavar="CLIENT|PATH",
+        nargs="*",
+        help="a client (claude-desktop, claude-code, cursor, vscode, windsurf, lm-studio, cline, "
+        "gemini, opencode, zed), a file, a project's folder, or all",
+    )
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--list", action="store_true", help="only list what is there")
+    group.add_argument("--into", metavar="FILE", help="add the servers to this servers file")
+    _add_json(parser, "what is found and done")
+
+
+def _add_login(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "login", "log in to a server over http, in your browser")
+    parser.add_argument("server", metavar="SERVER", help="its name in the servers file")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address and open nothing"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=positive_seconds,
+        metavar="SECONDS",
+        default=300.0,
+        help="wait for you this long (default 300)",
+    )
+    _add_json(parser, "what came of it")
+
+
+def _add_logout(commands: Commands[argparse.ArgumentParser]) -> None:
+    parser = _command(commands, "logout", "forget the login of a server")
+    parser.add_argument("server", metavar="SERVER", help="its name in the servers file")
+    _add_json(parser, "what came of it")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from host.cli.screen import Screen, counted, duration
 from host.receipt import Receipt
 from host.records import PoolEvent, RunEvent
 from host.text.terminal_text import one_line
 
 MAX_ARGUMENTS_CHARS = 100
+MAX_NAME_CHARS = 100
+MAX_NOTICE_CHARS = 1000
 MAX_REASON_CHARS = 160
 MAX_ERROR_CHARS = 300
+
+PROGRESS_SECONDS = 3.0
+"""How far apart the lines are that say how far a call is; quick ones get none."""
 
 WORRYING = frozenset({"warning", "error", "critical", "alert", "emergency"})
 """Levels of log lines that a person should see."""
@@ -21,11 +28,12 @@ class RunView:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._asked: dict[str, tuple[RunEvent, str]] = {}
+        self._told_progress: dict[str, datetime] = {}
 
     def __call__(self, event: RunEvent | PoolEvent) -> None:
         """Shows one event; kinds that a person need not see pass by."""
         if isinstance(event, PoolEvent):
-            line = pool_line(event)
+            line = self._progress(event) or pool_line(event)
             if line:
                 self._screen.notice(line)
             return
@@ -37,15 +45,29 @@ class RunView:
             case "tool-result":
                 self._show_call(event)
             case "notice":
-                self._screen.notice(f"· {event.text}")
+                self._screen.notice(f"· {shortened(event.text, MAX_NOTICE_CHARS)}")
             case _:
                 pass
+
+    def _progress(self, event: PoolEvent) -> str:
+        """The line for a call that takes long, now and then; "" for most of what is reported."""
+        name = event.tool_name or ""
+        if event.kind == "call":
+            self._told_progress.pop(name, None)
+        if event.kind != "progress":
+            return ""
+        before = self._told_progress.setdefault(name, event.at)
+        if (event.at - before).total_seconds() < PROGRESS_SECONDS:
+            return ""
+        self._told_progress[name] = event.at
+        return progress_line(event)
 
     def _show_call(self, event: RunEvent) -> None:
         asked, arguments = self._asked.pop(event.id or event.name, (event, ""))
         took = duration((event.at - asked.at).total_seconds())
         mark = "→" if event.ok else "✗"
-        line = f"{mark} {event.name} {shortened(arguments, MAX_ARGUMENTS_CHARS)}  {took}"
+        name = shortened(event.name, MAX_NAME_CHARS)
+        line = f"{mark} {name} {shortened(arguments, MAX_ARGUMENTS_CHARS)}  {took}"
         if not event.ok:
             line += f"  {shortened(event.text, MAX_REASON_CHARS)}"
         self._screen.notice(line, style="cyan" if event.ok else "red")
@@ -61,10 +83,37 @@ def pool_line(event: PoolEvent) -> str:
             return _with_reason(f"✗ {event.server_id}:", event.error or "did not come up")
         case "close" if event.reason == "crash":
             return _with_reason(f"✗ {event.server_id} died:", event.error or "no reason known")
-        case "log" if event.level in WORRYING:
+        case "sampling":
+            return _sampling_line(event)
+        case "log" if event.level in WORRYING and event.source == "server":
+            part = f" ({event.logger})" if event.logger else ""
+            return _with_reason(f"· {event.server_id}{part} says:", event.text or "")
+        case "log" if event.level in WORRYING or _is_of_the_host(event):
             return _with_reason(f"· {event.server_id or 'servers'}:", event.text or "")
         case _:
             return ""
+
+
+def _is_of_the_host(event: PoolEvent) -> bool:
+    """Whether it tells of the host's own doing: what became of an edited servers file."""
+    return event.server_id is None and event.level == "notice"
+
+
+def progress_line(event: PoolEvent) -> str:
+    """How far a call is, in one line."""
+    done = event.progress or 0.0
+    far = f"{done:g}"
+    if event.total:
+        far = f"{min(max(done / event.total, 0.0), 1.0):.0%}"
+    return _with_reason(f"… {event.tool_name} {far}", event.text or "").rstrip()
+
+
+def _sampling_line(event: PoolEvent) -> str:
+    """What a server's question to the model came to."""
+    if not event.ok:
+        return _with_reason(f"· {event.server_id} asked the model in vain:", event.error or "")
+    spent = f"{event.prompt_tokens or 0:,} + {event.completion_tokens or 0:,} tokens"
+    return one_line(f"· {event.server_id} asked the model: {spent}")
 
 
 def receipt_lines(bill: Receipt) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from host.text.terminal_text import clean_terminal
+from host.text.terminal_text import clean_terminal, printable_json
 
 
 class _Console(Console):
@@ -73,6 +74,11 @@ class Screen:
         """Empties the screen, where it is one."""
         if self._out.is_terminal:
             self._out.clear()
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """JSON as it is printed: what a terminal would act on stands in it as an escape."""
+    return printable_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def duration(seconds: float) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 from datetime import UTC, datetime
 from typing import Any
 
 import anyio
 
-from host.assembly import StatusChanges
-from host.cli.opening import connecting_line, open_pool, unset_remedy
+from host.assembly import LiveConfig, StatusChanges
+from host.assembly.background import Background
+from host.cli.opening import connecting_line, open_pool, saved_listings
 from host.cli.run_view import pool_line
-from host.cli.screen import Screen, duration
+from host.cli.screen import Screen, duration, json_text
 from host.cli.table import table_lines
-from host.config import HostConfig
+from host.config import HostConfig, is_watchable, unset_remedy
 from host.pool import ServerPool, ServerState
 from host.records import PoolEvent
 
@@ -29,37 +29,43 @@ def servers(config: HostConfig, arguments: argparse.Namespace) -> int:
     """Shows the state table; 1 when an enabled server is not ready."""
     screen = Screen(quiet=arguments.json)
     show = _watch if arguments.watch else _show_once
-    return anyio.run(show, config, screen, arguments.json)
+    return anyio.run(show, config, screen, arguments)
 
 
-async def _show_once(config: HostConfig, screen: Screen, as_json: bool) -> int:
+async def _show_once(config: HostConfig, screen: Screen, arguments: argparse.Namespace) -> int:
     def progress(event: PoolEvent) -> None:
         if line := pool_line(event):
             screen.notice(line)
 
-    async with open_pool(config, progress) as pool:
-        if line := connecting_line(config):
+    async with open_pool(config, progress, **saved_listings(arguments)) as pool:
+        if line := connecting_line(pool):
             screen.notice(line)
         await pool.wait_ready()
-        _show(pool, config, screen, as_json)
+        _show(pool, config, screen, arguments.json)
         return status(pool, config)
 
 
-async def _watch(config: HostConfig, screen: Screen, as_json: bool) -> int:
+async def _watch(config: HostConfig, screen: Screen, arguments: argparse.Namespace) -> int:
     changes = StatusChanges()
-    async with open_pool(config, changes.note) as pool:
+    opened = open_pool(config, changes.note, **saved_listings(arguments))
+    async with opened as pool, Background() as group:
+        live = LiveConfig(config, apply=lambda found: pool.start(found.rows))
+        if is_watchable(config.source):
+            group.start_soon(live.follow)
         while True:
             screen.clear()
-            _show(pool, config, screen, as_json)
+            _show(pool, live.current, screen, arguments.json)
+            if live.problem and not arguments.json:
+                screen.write(live.problem, style="red")
             with anyio.move_on_after(WATCH_SECONDS):
                 await changes.wait()
             # A watch is what redials a server that is due; it must not hold up the picture.
-            pool.sync_soon()
+            pool.start(live.current.rows)
 
 
 def _show(pool: ServerPool, config: HostConfig, screen: Screen, as_json: bool) -> None:
     if as_json:
-        screen.write(json.dumps(fleet_json(pool, config), ensure_ascii=False, indent=1))
+        screen.write(json_text(fleet_json(pool, config), indent=1))
         return
     rows = [(cells(state), "\n".join((state.error, *last_words(state)))) for state in pool.state()]
     rows += [
@@ -111,6 +117,7 @@ def fleet_json(pool: ServerPool, config: HostConfig) -> list[dict[str, Any]]:
             "stderr": state.stderr_tail,
             "stale": state.stale,
             "tools": [tool.qualified for tool in state.tools if not tool.hidden],
+            "withheld": {tool.qualified: tool.withheld for tool in state.tools if tool.withheld},
         }
         for state in pool.state()
     ]

@@ -9,11 +9,15 @@ from typing import Any
 
 import anyio
 
-from host.cli.opening import open_pool, settle, unknown_tool
-from host.cli.screen import Screen, counted
+from host.cli.opening import open_pool, saved_listings, settle, unknown_tool
+from host.cli.run_view import shortened
+from host.cli.screen import Screen, counted, json_text
 from host.config import HostConfig
 from host.pool import ServerPool
 from host.records import CatalogueServer
+
+MAX_NAME_CHARS = 200
+MAX_ABOUT_CHARS = 300
 
 
 def tools(config: HostConfig, arguments: argparse.Namespace) -> int:
@@ -23,7 +27,7 @@ def tools(config: HostConfig, arguments: argparse.Namespace) -> int:
 
 async def _tools(config: HostConfig, arguments: argparse.Namespace) -> int:
     screen = Screen()
-    async with open_pool(config, lambda _: None) as pool:
+    async with open_pool(config, lambda _: None, **saved_listings(arguments)) as pool:
         await settle(pool, config, screen)
         match arguments.action:
             case "list":
@@ -39,13 +43,14 @@ def _list(
     servers: Sequence[CatalogueServer], screen: Screen, *, as_json: bool, described: bool = False
 ) -> int:
     if as_json:
-        screen.write(json.dumps([_server_json(s) for s in servers], ensure_ascii=False, indent=1))
+        screen.write(json_text([_server_json(s) for s in servers], indent=1))
         return 0
     for server in servers:
         screen.write(f"{server.label} ({counted(len(server.tools), 'tool')})", style="bold")
         for tool in server.tools:
             first_line = tool.description.splitlines()[0] if tool.description else ""
-            screen.write(f"  {tool.name}" + (f": {first_line}" if described else ""))
+            about = f": {shortened(first_line, MAX_ABOUT_CHARS)}" if described else ""
+            screen.write(f"  {tool.name}{about}")
     if not servers:
         screen.notice("no tool fits" if described else "no server offers a tool")
     return 0
@@ -85,13 +90,16 @@ def _show(pool: ServerPool, name: str, screen: Screen, *, as_json: bool) -> int:
             "outputSchema": tool.output_schema,
             "annotations": dict(tool.annotations) if tool.annotations else None,
         }
-        screen.write(json.dumps(shown, ensure_ascii=False, indent=1))
+        screen.write(json_text(shown, indent=1))
         return 0
-    screen.write(tool.qualified + (f" — {tool.title}" if tool.title else ""), style="bold")
-    screen.write(f"server: {tool.server_id}, its own name: {tool.name}")
+    title = f" — {shortened(tool.title, MAX_NAME_CHARS)}" if tool.title else ""
+    screen.write(f"{tool.qualified}{title}", style="bold")
+    name = shortened(tool.name, MAX_NAME_CHARS)
+    screen.write(f"server: {tool.server_id}, its own name: {name}")
     if tool.description:
         screen.write(f"\n{tool.description}\n")
     if tool.annotations:
-        screen.write("hints: " + ", ".join(f"{k}={v}" for k, v in tool.annotations.items()))
+        hints = (f"{name}={value}" for name, value in tool.annotations.items())
+        screen.write("hints: " + ", ".join(shortened(hint, MAX_NAME_CHARS) for hint in hints))
     screen.write(f"arguments: {schema}")
     return 0

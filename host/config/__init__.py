@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from host.config.agent_settings import AgentSettings
+    from host.config.config_changes import (
+        RowChanges,
+        restart_fields,
+        row_changes,
+        unset_remedy,
+        with_overrides,
+    )
     from host.config.endpoint_choice import EndpointChoice, EndpointWish
     from host.config.endpoint_resolution import (
         configured_model,
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
     from host.config.host_config import HostConfig
     from host.config.model_file import ModelFile
     from host.config.servers_file import find_servers_file, load_config
+    from host.config.watching import ServersFileWatch, is_watchable
 
 __all__ = [
     "AgentSettings",
@@ -29,13 +37,20 @@ __all__ = [
     "EndpointWish",
     "HostConfig",
     "ModelFile",
+    "RowChanges",
+    "ServersFileWatch",
     "configured_model",
     "endpoint_settings",
     "find_servers_file",
+    "is_watchable",
     "load_config",
     "named_file",
     "resolve_endpoint",
     "resolve_model",
+    "restart_fields",
+    "row_changes",
+    "unset_remedy",
+    "with_overrides",
 ]
 
 _HOMES = {
@@ -44,13 +59,20 @@ _HOMES = {
     "EndpointWish": "host.config.endpoint_choice",
     "HostConfig": "host.config.host_config",
     "ModelFile": "host.config.model_file",
+    "RowChanges": "host.config.config_changes",
+    "ServersFileWatch": "host.config.watching",
     "configured_model": "host.config.endpoint_resolution",
     "endpoint_settings": "host.config.endpoint_resolution",
     "find_servers_file": "host.config.servers_file",
+    "is_watchable": "host.config.watching",
     "load_config": "host.config.servers_file",
     "named_file": "host.config.endpoint_resolution",
     "resolve_endpoint": "host.config.endpoint_resolution",
     "resolve_model": "host.config.endpoint_resolution",
+    "restart_fields": "host.config.config_changes",
+    "row_changes": "host.config.config_changes",
+    "unset_remedy": "host.config.config_changes",
+    "with_overrides": "host.config.config_changes",
 }
 """Where each name lives."""
 

@@ -82,12 +82,14 @@ class AgentSettings(BaseModel):
         max_result_chars: of a longer tool result the model is shown beginning and end, and reads
             the rest in pieces; 0 shows all.
         approve: which calls may be made without asking; None for all.
+        server_instructions: put what servers say of their tools into the system prompt.
+        resources: let the model list and read the servers' resources.
         capture_content: whether traces hold what was said, too.
     """
 
     model_config = _STRICT
 
-    base_url: str | None = Field(None, pattern=r"^https?://\S+$")
+    base_url: str | None = Field(None, pattern=r"^https?://\S+$", repr=False)
     api_key: str | None = Field(None, repr=False)
     model: str | None = Field(None, min_length=1)
     gguf: str | None = Field(None, min_length=1)
@@ -118,4 +120,6 @@ class AgentSettings(BaseModel):
     compact: bool = False
     max_result_chars: Count = 20_000
     approve: ApprovalSettings | None = None
+    server_instructions: bool = True
+    resources: bool = False
     capture_content: bool = False

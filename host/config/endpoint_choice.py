@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from host.text.redaction import redact_url
 from host.wire.settings import EndpointSettings, resolve_api_key
@@ -19,8 +19,8 @@ class EndpointWish:
         gguf: the path of a model's file, to be served here instead of asking an address.
     """
 
-    base_url: str | None = None
-    api_key: str | None = None
+    base_url: str | None = field(default=None, repr=False)
+    api_key: str | None = field(default=None, repr=False)
     model: str | None = None
     gguf: str | None = None
 
@@ -48,8 +48,8 @@ class EndpointChoice:
         origin: where the address comes from, in words for a person.
     """
 
-    base_url: str
-    api_key: str
+    base_url: str = field(repr=False)
+    api_key: str = field(repr=False)
     model: str | None
     origin: str
 

@@ -15,10 +15,12 @@ from host.loop.collaborators import (
     Decision,
     EventSink,
     HookRunner,
+    MetaToolbox,
     Model,
     PersonAsker,
     Toolbox,
     Verdict,
+    WakingToolbox,
 )
 from host.loop.compaction import (
     CompactionHooks,
@@ -96,6 +98,7 @@ __all__ = [
     "HookRunner",
     "LoopEvent",
     "LoopHooks",
+    "MetaToolbox",
     "Model",
     "PersonAsker",
     "Preselect",
@@ -114,6 +117,7 @@ __all__ = [
     "TurnOther",
     "TurnText",
     "Verdict",
+    "WakingToolbox",
     "apply_compaction",
     "break_reason",
     "compact_transcript",

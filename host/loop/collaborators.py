@@ -98,6 +98,27 @@ class Toolbox(Protocol):
         ...
 
 
+@runtime_checkable
+class MetaToolbox(Protocol):
+    """A toolbox with tools of its own beside the catalogue, such as those that read resources."""
+
+    def meta_tools(self) -> Sequence[ToolDefinition]:
+        """Tools to declare from the start, called like all others; read once per run.
+
+        A guided run, which declares nothing, has no use for them.
+        """
+        ...
+
+
+@runtime_checkable
+class WakingToolbox(Protocol):
+    """A toolbox that gets ready for calls while the model is still thinking of them."""
+
+    def wake(self, names: list[str]) -> None:
+        """Hears which tools a run has just declared; neither waits nor raises."""
+        ...
+
+
 class HookRunner(Protocol):
     """Runs every hook of one event and returns what each did, in configured order."""
 

@@ -23,7 +23,7 @@ from host.catalogue import (
     requested_names,
 )
 from host.loop.call_reading import ReadCall
-from host.loop.collaborators import Toolbox
+from host.loop.collaborators import MetaToolbox, Toolbox, WakingToolbox
 from host.records import CatalogueServer, CatalogueTool, Message, ToolDefinition, ToolFailure
 from host.text.json_text import compact_json
 from host.text.tokens import tools_tokens
@@ -72,9 +72,11 @@ class Discovery:
             for tool in server.tools:
                 self.tools.setdefault(tool.name, tool)
         self._declared: dict[str, ToolDefinition] = {}
-        self._own: list[str] = []
+        self._own: tuple[ToolDefinition, ...] = ()
         self.on_demand = on_demand and bool(self.tools)
         self.front = self._first_front()
+        for meta_tool in toolbox.meta_tools() if isinstance(toolbox, MetaToolbox) else ():
+            self.declare(meta_tool)
         self._shown: frozenset[str] = frozenset()
         self.load(loaded if self.on_demand else self.tools)
         self._offered: list[str] = []
@@ -88,7 +90,7 @@ class Discovery:
     def callable_names(self) -> list[str]:
         """The names a model may have meant when it wrote a call as text."""
         named = [*self.tools, LOAD_TOOLS] if self.on_demand else list(self._declared)
-        return [*named, *self._own]
+        return [*named, *(tool["function"]["name"] for tool in self._own)]
 
     @property
     def calling_tool(self) -> str:
@@ -97,9 +99,9 @@ class Discovery:
 
     @property
     def eager_tokens(self) -> int:
-        """What declaring every tool of the catalogue takes, by estimate."""
+        """What declaring every tool takes, the host's own included, by estimate."""
         if self.on_demand:
-            return sum(tool.tokens for tool in self.tools.values())
+            return sum(tool.tokens for tool in self.tools.values()) + tools_tokens(self._own)
         return tools_tokens(self.front.tools)
 
     def show(self) -> Front:
@@ -117,7 +119,8 @@ class Discovery:
     def load(self, names: Iterable[str]) -> list[str]:
         """Declares the catalogued tools named, from the next request on; returns the new ones.
 
-        A tool that the toolbox has no definition for stays undeclared.
+        A tool that the toolbox has no definition for stays undeclared. The toolbox hears of the
+        new ones, so that their servers are up when they are called.
         """
         wanted = [name for name in names if name in self.tools and name not in self._declared]
         found: dict[str, ToolDefinition] = {}
@@ -127,12 +130,18 @@ class Discovery:
         if new:
             self._declared.update(new)
             self._declare(list(new.values()))
+            if isinstance(self._toolbox, WakingToolbox):
+                self._toolbox.wake(list(new))
         return list(new)
 
     def declare(self, tool: ToolDefinition) -> None:
         """Declares a tool of the host's own, behind what there is."""
-        self._own.append(tool["function"]["name"])
+        self._own = (*self._own, tool)
         self.front = replace(self.front, tools=[*self.front.tools, tool])
+
+    def is_own(self, name: str) -> bool:
+        """Whether the tool is one of the host's own, which nobody has to load."""
+        return any(tool["function"]["name"] == name for tool in self._own)
 
     def definition(self, name: str) -> ToolDefinition | None:
         """The definition of a loaded tool; None for any other."""

@@ -6,6 +6,7 @@ from host.loop.compaction_plan import SUMMARY_TOKENS, CompactionPlan
 from host.loop.hook_context import message_text
 from host.loop.transcript import called
 from host.records import Message
+from host.text.terminal_text import one_line
 from host.text.tokens import CHARS_PER_TOKEN
 
 SUMMARY_PROMPT = """\
@@ -44,7 +45,9 @@ def summary_of(answer: str, *, max_tokens: int = SUMMARY_TOKENS) -> str:
 
 
 def _paragraph(message: Message) -> str:
-    said = [message_text(message).strip()]
+    text = message_text(message).strip()
+    # A result with paragraphs of its own could pass for what somebody said.
+    said = [one_line(text[: 2 * MAX_MESSAGE_CHARS]) if message["role"] == "tool" else text]
     if message["role"] == "assistant":
         for name, given in map(called, message.get("tool_calls") or ()):
             said.append(f"{name}({given})")

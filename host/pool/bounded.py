@@ -24,7 +24,7 @@ def checked_seconds(name: str, seconds: float | None) -> float | None:
 
 
 class Patience:
-    """How long a caller waits; progress may renew it.
+    """How long a caller waits; progress may renew it, and a question hold it.
 
     Args:
         seconds: from the start, and again from each renewal; None waits for ever.
@@ -36,6 +36,7 @@ class Patience:
         self._max_seconds = math.inf if max_seconds is None else max_seconds
         self._scope = anyio.CancelScope()
         self._last = math.inf
+        self._is_held = False
 
     def start(self) -> anyio.CancelScope:
         """The scope to wait in; the clock runs from here."""
@@ -44,9 +45,20 @@ class Patience:
         return self._scope
 
     def renew(self) -> None:
-        """Start the clock anew."""
+        """Start the clock anew, unless it is held."""
         if self.seconds is not None:
-            self._scope.deadline = min(anyio.current_time() + self.seconds, self._last)
+            wait = math.inf if self._is_held else self.seconds
+            self._scope.deadline = min(anyio.current_time() + wait, self._last)
+
+    def hold(self) -> None:
+        """Stop the clock until it is released; the limit over all renewals stands."""
+        self._is_held = True
+        self.renew()
+
+    def release(self) -> None:
+        """Start the clock anew."""
+        self._is_held = False
+        self.renew()
 
 
 class WorkAbandoned(Exception):

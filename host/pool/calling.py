@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ import anyio
 from host.errors import PoolError
 from host.pool.arguments import coerce_arguments, unsendable
 from host.pool.bounded import Patience, WorkAbandoned, checked_seconds
-from host.pool.connection import CallFailed, Connection
+from host.pool.call_progress import CallProgress
+from host.pool.changed_schema import changed_schema_refusal
 from host.pool.entry import Entry
-from host.pool.failure_words import call_failure, is_closed
+from host.pool.failure_words import CallFailed, call_failure, is_closed, is_cut_stream
 from host.pool.fleet import Fleet
 from host.pool.pool_events import PoolEvents
 from host.pool.result_cache import Question, ResultCache, is_read_only, may_cache
@@ -27,13 +28,19 @@ from host.text.truncation import truncate_text
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
+    from host.pool.connection import Connection
+
 NO_OUTPUT = "(no output)"
 NO_WORDS = "the tool failed and gave no reason"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
-    """How one call is made; None leaves it to the row, and then to the pool."""
+    """How one call is made; None leaves it to the row, and then to the pool.
+
+    Attributes:
+        written_for: the schema that the arguments were written for; None for the last one listed.
+    """
 
     scope: Scope = None
     timeout_seconds: float | None = None
@@ -42,6 +49,7 @@ class CallOptions:
     cache: bool = True
     hidden: bool = False
     raw: bool = False
+    written_for: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         checked_seconds("timeout_seconds", self.timeout_seconds)
@@ -142,24 +150,21 @@ class Caller:
     async def _prepared(
         self, name: str, arguments: object, options: CallOptions, facts: _Facts
     ) -> _Call:
+        known = self._finder.schema(name) if options.written_for is None else options.written_for
         entry, found = await self._finder.find(name, scope=options.scope, hidden=options.hidden)
         facts.server_id, facts.redactor = entry.id, entry.redactor
-        return _Call(
-            name=name,
-            entry=entry,
-            found=found,
-            arguments=self._fitted(name, entry, found, arguments, options),
-            options=options,
-        )
+        fitted, problems = self._fitted(entry, found, arguments, options)
+        if problems:  # they quote the arguments, in part; those of a hook may hold secrets
+            shown = entry.redactor.redact_values(arguments)
+            problems = self._fitted(entry, found, shown, options)[1] or problems
+        call = _Call(name=name, entry=entry, found=found, arguments=fitted, options=options)
+        _judge(call, known, problems)
+        return call
 
     def _fitted(
-        self,
-        name: str,
-        entry: Entry,
-        found: IndexedTool,
-        arguments: object,
-        options: CallOptions,
-    ) -> dict[str, Any]:
+        self, entry: Entry, found: IndexedTool, arguments: object, options: CallOptions
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The arguments as they would be sent, and what keeps them from being sent."""
         switches = (options.coerce, entry.row.coerce_arguments, self._settings.coerce_arguments)
         if next(switch for switch in switches if switch is not None):
             fitted, problems = coerce_arguments(found.tool.input_schema, arguments)
@@ -167,14 +172,7 @@ class Caller:
             fitted = dict(arguments) if isinstance(arguments, Mapping) else {}
             is_usable = arguments is None or isinstance(arguments, Mapping)
             problems = [] if is_usable else ["`arguments` must be a JSON object"]
-        if problems := problems or unsendable(fitted):
-            raise PoolError(
-                "invalid-arguments",
-                f"{name}: {'; '.join(problems)}",
-                server_id=entry.id,
-                tool_name=name,
-            )
-        return fitted
+        return fitted, problems or unsendable(fitted)
 
     async def _whole_text(self, call: _Call, facts: _Facts) -> str:
         question = self._question(call)
@@ -184,7 +182,7 @@ class Caller:
                 facts.cached, facts.chars = True, len(kept)
                 return kept
         result = await self._sent(call)
-        text = result_text(result)
+        text = call.entry.redactor.for_models.redact(result_text(result))
         facts.chars = len(text)
         if result.is_error:
             limit = call.max_chars
@@ -229,7 +227,7 @@ class Caller:
             if is_closed(failed.reason):
                 await connection.ends_soon()
             if not _may_repeat(failed, call.found):
-                raise self._error(call, connection, failed) from failed
+                raise self._error(call, connection, failed) from failed.bare()
             first = failed
         try:
             entry, found = await self._finder.find(
@@ -248,10 +246,11 @@ class Caller:
             arguments=call.arguments,
             options=call.options,
         )
+        _judge(repeated, call.found.tool.input_schema, [])
         try:
             return await self._asked(repeated, again)
         except CallFailed as failed:
-            raise self._error(repeated, again, failed) from failed
+            raise self._error(repeated, again, failed) from failed.bare()
 
     async def _asked(self, call: _Call, connection: Connection) -> CallToolResult:
         row = call.entry.row
@@ -259,12 +258,14 @@ class Caller:
         if seconds is None:
             seconds = call.entry.seconds(row.call_timeout_ms, self._settings.call_timeout_seconds)
         longest = call.entry.seconds(row.max_call_timeout_ms, None)
+        progress = self._progress_of(call)
         try:
             return await connection.call_tool(
                 call.found.tool.name,
                 call.arguments,
                 Patience(seconds, longest),
                 renews=row.progress_extends_timeout is True,
+                on_progress=None if progress is None else progress.report,
             )
         except TimeoutError as error:
             raise PoolError(
@@ -279,7 +280,26 @@ class Caller:
                 "tool-error", f"{call.name}: {error}", server_id=call.entry.id, tool_name=call.name
             ) from error
         finally:
+            if progress is not None:
+                progress.end()
             self._fleet.touch(call.entry)
+
+    def _progress_of(self, call: _Call) -> CallProgress | None:
+        """What tells of the call's progress; None while nobody would hear it."""
+        if not self._events.is_heard:
+            return None
+
+        def tell(progress: float, total: float | None, text: str | None) -> None:
+            self._events.emit(
+                "progress",
+                call.entry.id,
+                tool_name=call.name,
+                progress=progress,
+                total=total,
+                text=text,
+            )
+
+        return CallProgress(tell, call.entry.redactor.redact, anyio.current_time)
 
     def _error(self, call: _Call, connection: Connection, failed: CallFailed) -> PoolError:
         why = call_failure(
@@ -317,11 +337,29 @@ def _note(facts: _Facts, error: BaseException) -> None:
     facts.error = facts.redactor.redact(str(error)) or type(error).__name__
 
 
+def _judge(call: _Call, known: Mapping[str, Any] | None, problems: Sequence[str]) -> None:
+    """Refuse a call with problems, or with arguments that a changed schema does not take.
+
+    Args:
+        known: the schema the arguments were written for; None for the present one.
+    """
+    schema = call.found.tool.input_schema
+    text = f"{call.name}: {'; '.join(problems)}" if problems else ""
+    if known is not None and known is not schema and known != schema:
+        text = changed_schema_refusal(
+            call.name, known=known, current=schema, arguments=call.arguments, problems=problems
+        )
+    if text:
+        text = call.entry.redactor.redact(text)
+        raise PoolError("invalid-arguments", text, server_id=call.entry.id, tool_name=call.name)
+
+
 def _may_repeat(failed: CallFailed, found: IndexedTool) -> bool:
     """Whether the call was not dispatched, or does no harm twice (design §8 "Replay")."""
     if failed.note.session_lost:
         return True
     hints = found.tool.annotations or {}
     harmless = hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True
-    cut = is_closed(failed.reason) or bool(failed.note.failure) or failed.note.broken_body
+    is_cut = is_closed(failed.reason) or is_cut_stream(failed.reason)
+    cut = is_cut or bool(failed.note.failure) or failed.note.broken_body
     return harmless and cut

@@ -13,7 +13,12 @@ from contextlib import suppress
 import anyio
 import anyio.abc
 
-from host.pool.command_lookup import CommandProblem, find_command, working_folder
+from host.pool.command_lookup import (
+    CommandProblem,
+    find_command,
+    start_problem,
+    working_folder,
+)
 from host.pool.guard import ProcessGuard
 
 logger = logging.getLogger(__name__)
@@ -74,9 +79,8 @@ class ChildProcess:
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
                 raise CommandProblem(
-                    f'the command "{command}" could not be started: {reason}'
+                    f'the command "{command}" could not be started: {start_problem(error)}'
                 ) from error
             child = cls(process, guard)
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -50,6 +51,15 @@ def working_folder(cwd: str | None) -> Path | None:
         what = "is not a folder" if folder.exists() else "does not exist"
         raise CommandProblem(f'the working folder "{cwd}" {what}; create it or change "cwd"')
     return folder
+
+
+def start_problem(error: Exception) -> str:
+    """Why the system would not start a program that is there and executable."""
+    if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
+        return "it is no program of this system; a script begins with a line such as #!/bin/sh"
+    if isinstance(error, FileNotFoundError):
+        return "the interpreter that its first line names is not there"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _checked(command: str, path: Path) -> str:

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 import anyio.abc
 
+from host.pool.auth.authorities import Authorities
 from host.pool.child_environment import child_environment
+from host.pool.era_memory import EraMemory
 from host.pool.guard import ProcessGuard
 from host.pool.rows import ServerRow, StdioServerRow
 from host.pool.settings import PoolSettings
@@ -19,15 +21,17 @@ class Commons:
     """The task group of the pool, its watchdog, its TLS context and what it learnt of servers.
 
     Attributes:
-        legacy: digests of connections whose servers took the probe for the newer era badly.
+        authorities: who is let in where, and with what.
+        eras: in which era the servers spoke.
     """
 
     def __init__(self, settings: PoolSettings, group: anyio.abc.TaskGroup) -> None:
         self.settings = settings
         self.group = group
         self.guard = ProcessGuard()
-        self.legacy: set[str] = set()
+        self.eras = EraMemory()
         self._ssl_context: ssl.SSLContext | None = None
+        self.authorities = Authorities(settings, group, self._shared_ssl_context)
 
     def transport(
         self,
@@ -37,6 +41,7 @@ class Commons:
         on_noise: Callable[[str], None],
         on_session_lost: Callable[[], None],
         on_broken: Callable[[], None],
+        on_locked_out: Callable[[str], None],
     ) -> ServerTransport:
         """A fresh transport for a row: the settings' own factory's, or the built-in one."""
         if self.settings.create_transport is not None:
@@ -56,8 +61,10 @@ class Commons:
         return HttpTransport(
             row,
             ssl_context=self._shared_ssl_context(),
+            auth=self.authorities.of(row),
             on_session_lost=on_session_lost,
             on_broken=on_broken,
+            on_locked_out=on_locked_out,
             sse=sse,
         )
 

@@ -8,42 +8,51 @@ and events, and stops it by ``stop``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
-from mcp_types import ServerNotification, Tool
+from mcp_types import Tool
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from host.pool.attempts import Attempt, first_attempt, next_attempt
+from host.pool.attempts import Attempt, KnownEra, after_silence, next_attempt
 from host.pool.bounded import Patience, bounded
 from host.pool.commons import Commons
+from host.pool.exchange_note import ExchangeNote, noting_exchanges
 from host.pool.failure_words import (
+    CallFailed,
     Failure,
     dial_failure,
     ended,
     is_closed,
+    is_unreachable,
     leaf,
     reason_words,
     timed_out,
 )
-from host.pool.fingerprint import connection_digest
-from host.pool.http_containment import ExchangeNote, noting_exchanges
 from host.pool.log_redaction import LogRedaction
-from host.pool.row_secrets import row_redactor
-from host.pool.rows import ServerRow, StdioServerRow
+from host.pool.rows import ServerRow
+from host.pool.server_requests import ServerRequests
 from host.pool.session_client import session_client
-from host.pool.session_life import SessionLife, learn_of_server, read_past_output_schemas
+from host.pool.session_life import (
+    SessionLife,
+    learn_of_server,
+    negotiated_era,
+    read_past_output_schemas,
+)
+from host.pool.tasks import call_tool, has_tasks, only_as_tasks
 from host.pool.tool_walk import list_all_tools
 from host.pool.wire_mending import MendedTransport
+from host.pool.wiring import Wiring
 
 if TYPE_CHECKING:
     from mcp.client import Client, IncomingMessage
     from mcp_types import CallToolResult
 
+    from host.pool.call_progress import TellProgress
+    from host.pool.kept_lists import KeptLists
     from host.records.events import CloseReason
 
 CLOSE_SECONDS = 2.0
@@ -51,46 +60,13 @@ CLOSE_SECONDS = 2.0
 GOING_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wiring:
-    """Whom a connection tells what; none of them may raise.
-
-    Attributes:
-        on_gone: the server's side ended by itself; what is left is being closed.
-        on_end: it is closed, for whatever reason.
-        on_lost: the server has forgotten the session; answers under way may still come.
-        on_tools: the tools were listed again; True when that changed something.
-        on_notification: the server said something of its own accord.
-        on_notice: level and text of something worth knowing.
-    """
-
-    on_gone: Callable[[Connection], None]
-    on_end: Callable[[Connection], None]
-    on_lost: Callable[[Connection], None]
-    on_tools: Callable[[Connection, Sequence[Tool]], bool]
-    on_notification: Callable[[ServerNotification], None]
-    on_notice: Callable[[str, str], None]
-
-
-class CallFailed(Exception):
-    """A call raised; what, and what its HTTP exchanges ran into.
-
-    Attributes:
-        reason: the error itself, not a group of them; it may name secrets.
-        note: what happened on the way.
-    """
-
-    def __init__(self, words: str, reason: BaseException, note: ExchangeNote) -> None:
-        self.reason = reason
-        self.note = note
-        super().__init__(words)
-
-
 class Connection:
     """A dial and what became of it.
 
     Attributes:
         tools: as first listed; empty without an index.
+        has_tasks: the server carries out calls as tasks.
+        era: what was negotiated, for the next dial; None where that must negotiate anew.
         failure: why the dial failed; None when it did not.
         was_ready: it was usable at some time.
         stop_reason: why somebody here asked for the end; None when nobody did.
@@ -103,7 +79,7 @@ class Connection:
         self,
         row: ServerRow,
         commons: Commons,
-        wiring: Wiring,
+        wiring: Wiring[Connection],
         *,
         connect_seconds: float | None,
         lists_tools: bool,
@@ -112,15 +88,20 @@ class Connection:
         self.row = row
         self.client: Client | None = None
         self.tools: tuple[Tool, ...] = ()
+        self.has_tasks = False
+        self.era: KnownEra | None = None
         self.failure: Failure | None = None
         self.was_ready = False
         self.stop_reason: CloseReason | None = None
         self.users = 0
         self.settled = anyio.Event()
         self.ended = anyio.Event()
-        self._redactor = row_redactor(row)
+        self._redactor = commons.authorities.redactor(row)
         self._commons = commons
         self._wiring = wiring
+        self._requests = ServerRequests(
+            row, commons.settings, self._redactor, wiring.on_event, wiring.on_notice
+        )
         self._connect_seconds = math.inf if connect_seconds is None else connect_seconds
         self._lists_tools = lists_tools
         self._client_name = client_name
@@ -129,6 +110,7 @@ class Connection:
         self._scope = anyio.CancelScope()
         self._left = anyio.Event()
         self._listed_names: set[str] = set()
+        self._only_as_tasks: frozenset[str] = frozenset()
 
     @property
     def pid(self) -> int | None:
@@ -146,6 +128,12 @@ class Connection:
     def end_failure(self) -> Failure:
         """The same with the child's last words, for a connection that ended by itself."""
         return ended(self.end_note(), self.last_words(), self._redactor)
+
+    @property
+    def lists(self) -> KeptLists:
+        """Its resources and prompts as last listed; only once it is ready."""
+        assert self._life is not None
+        return self._life.lists
 
     @property
     def is_stopped(self) -> bool:
@@ -174,11 +162,11 @@ class Connection:
         with anyio.move_on_after(self._connect_seconds):
             await self.settled.wait()
         if not self.settled.is_set():
-            self._fail(timed_out(self._connect_seconds, self.last_words(), self._redactor))
+            said, before = self.last_words(), self.failure
+            late = timed_out(self._connect_seconds, said, self._redactor, before=before)
+            self._fail(self.end_failure() if self.end_note() else late)
             self._scope.cancel()
-            # A child that went dumb at the probe and one that is slow look alike: take turns.
-            if self.row.era == "auto" and isinstance(self.row, StdioServerRow):
-                self._commons.legacy ^= {connection_digest(self.row)}
+            self._commons.eras.fell_silent(self.row)
 
     def stop(self, reason: CloseReason) -> None:
         """Ask for the end; ``ended`` tells when it has come. The first reason counts."""
@@ -216,12 +204,19 @@ class Connection:
             self._wiring.on_lost(self)
 
     async def call_tool(
-        self, name: str, arguments: dict[str, object], patience: Patience, *, renews: bool
+        self,
+        name: str,
+        arguments: dict[str, object],
+        patience: Patience,
+        *,
+        renews: bool,
+        on_progress: TellProgress | None = None,
     ) -> CallToolResult:
         """The server's answer to one call, made in a task of the pool; only while it is ready.
 
         Args:
-            renews: whether progress renews the patience.
+            renews: whether progress renews the patience, and a question to a person holds it.
+            on_progress: hears of it; None for nobody.
 
         Raises:
             TimeoutError: the patience ran out; the server was told.
@@ -235,27 +230,30 @@ class Connection:
             total: float | None,
             message: str | None,
         ) -> None:
-            patience.renew()
+            if renews:
+                patience.renew()
+            if on_progress is not None:
+                on_progress(progress, total, message)
+
+        report = progressed if renews or on_progress is not None else None
+        as_task = name in self._only_as_tasks
+
+        async def once() -> CallToolResult:
+            return await call_tool(client, name, arguments, report, as_task=as_task)
 
         async def send() -> CallToolResult:
             with noting_exchanges() as note:
                 try:
-                    return await client.call_tool(
-                        name, arguments, progress_callback=progressed if renews else None
-                    )
+                    return await self._requests.with_pages(once)
                 except Exception as error:  # noqa: BLE001 - raised again below, where nothing raw
                     reason = leaf(error)  # hangs on what a caller may log
             raise CallFailed(reason_words(reason, self._redactor), reason, note)
 
-        with self.use():
+        with self.use(), self._requests.holding(patience if renews else None):
             return await bounded(self._commons.group, send, patience)
 
     async def _own(self) -> None:
-        attempt: Attempt | None = first_attempt(
-            self.row,
-            is_legacy=connection_digest(self.row) in self._commons.legacy,
-            connect_seconds=self._connect_seconds,
-        )
+        attempt: Attempt | None = self._commons.eras.first_attempt(self.row, self._connect_seconds)
         try:
             with LogRedaction(self._redactor):
                 while attempt is not None and not self.settled.is_set():
@@ -264,6 +262,7 @@ class Connection:
             self.client = None
             self.settled.set()
             self.ended.set()
+            self._requests.end()
             self._wiring.on_end(self)
 
     async def _attempt(self, attempt: Attempt) -> Attempt | None:
@@ -276,7 +275,7 @@ class Connection:
             except Exception as error:  # noqa: BLE001 - containment: whatever a server or the SDK
                 # does to this connection, the other ones go on.
                 return self._after_failure(attempt, error, note)
-        return None if self.settled.is_set() else Attempt(mode="legacy")
+        return None if self.settled.is_set() else after_silence(attempt)
 
     async def _serve(self, attempt: Attempt) -> None:
         life = self._life = SessionLife(self.row, self._wiring.on_notice)
@@ -287,26 +286,34 @@ class Connection:
                 on_noise=self._hear_noise,
                 on_session_lost=self._lose,
                 on_broken=partial(self._gone, life),
+                on_locked_out=partial(self._wiring.on_locked_out, self),
             ),
             on_notice=lambda text: self._wiring.on_notice("warning", text),
             on_end=partial(self._gone, life),
+            redact=self._redactor.redact,
         )
         client = session_client(
             transport,
             self.row,
             mode=attempt.mode,
+            discovered=attempt.discovered,
             client_name=self._client_name,
             settings=self._commons.settings,
+            requests=self._requests,
             hear=self._hear,
         )
         async with client:
             read_past_output_schemas(client, self._listed_names, self._wiring.on_notice)
-            if attempt.mode in MODERN_PROTOCOL_VERSIONS:
+            if attempt.mode in MODERN_PROTOCOL_VERSIONS and attempt.discovered is None:
                 await learn_of_server(client)
             if self._lists_tools:
                 self.tools = await self._list(client)
             self._become_ready(client, attempt)
-            await life.live(client, self._relist if self._lists_tools else None)
+            await life.live(
+                client,
+                self._relist if self._lists_tools else None,
+                learn=None if attempt.discovered is None else partial(self._learn, attempt),
+            )
             self.client = None
             self._scope.deadline = anyio.current_time() + CLOSE_SECONDS
 
@@ -315,11 +322,24 @@ class Connection:
             self._scope.cancel()
             return
         self._scope.deadline = math.inf
-        if attempt.mode == "legacy" and self.row.era == "auto":
-            self._commons.legacy.add(connection_digest(self.row))
-        self.client = client
+        self._note_era(client, attempt)
+        self.client, self.failure = client, None
         self.was_ready = True
         self.settled.set()
+
+    def _note_era(self, client: Client, attempt: Attempt) -> None:
+        if self.row.era == "auto":
+            era = negotiated_era(client, self._commons.settings.now())
+            self.era = self._commons.eras.spoke(self.row, attempt, era)
+
+    async def _learn(self, attempt: Attempt, client: Client) -> None:
+        """Ask a server that was spared the probe who it is: nobody waits for that."""
+        if await learn_of_server(client):
+            self._note_era(client, attempt)
+        else:
+            self._commons.eras.forget(self.row)
+            self.era = None  # it may have gone back to an older one
+        self._wiring.on_learnt(self)
 
     def _after_failure(
         self, attempt: Attempt, error: Exception, note: ExchangeNote
@@ -327,21 +347,24 @@ class Connection:
         if self.settled.is_set():  # it failed in closing, or nobody waits for it any more
             return None
         row = self.row
-        following = next_attempt(row, attempt, status=note.status, is_closed=is_closed(leaf(error)))
-        if following is not None:
-            return following
-        if attempt.mode == "legacy":
-            self._commons.legacy.discard(connection_digest(row))
-        self._fail(
-            dial_failure(
-                error,
-                note,
-                end_note=self.end_note(),
-                last_words=self.last_words(),
-                redactor=self._redactor,
-            )
+        following = next_attempt(
+            row,
+            attempt,
+            status=note.status,
+            is_closed=is_closed(leaf(error)),
+            is_unreachable=is_unreachable(error, note),
         )
-        return None
+        self.failure = dial_failure(
+            error,
+            note,
+            end_note=self.end_note(),
+            last_words=self.last_words(),
+            redactor=self._redactor,
+        )
+        if following is None:
+            self._commons.eras.failed(row, attempt)
+            self.settled.set()
+        return following
 
     def _fail(self, failure: Failure) -> None:
         if not self.settled.is_set():
@@ -357,6 +380,8 @@ class Connection:
         tools = await list_all_tools(client)
         self._listed_names.clear()
         self._listed_names.update(tool.name for tool in tools)
+        self.has_tasks = has_tasks(client)
+        self._only_as_tasks = only_as_tasks(tools)
         return tuple(tools)
 
     async def _hear(self, message: IncomingMessage) -> None:
@@ -364,6 +389,7 @@ class Connection:
             return  # the transport has counted it
         if self._life is not None:
             self._life.hear(message)
+        self._requests.hear(message)
         self._wiring.on_notification(message)
 
     def _hear_noise(self, text: str) -> None:

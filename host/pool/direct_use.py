@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from host.errors import PoolError, PoolErrorCode
-from host.pool.connection import Connection
 from host.pool.entry import Entry
+from host.pool.exchange_note import noting_exchanges
 from host.pool.fleet import Fleet
-from host.pool.http_containment import noting_exchanges
 from host.pool.tool_finder import is_up
 
 if TYPE_CHECKING:
     from mcp import Client
+
+    from host.pool.connection import Connection
 
 T = TypeVar("T")
 
@@ -28,7 +29,7 @@ class DirectUse:
 
     async def client(self, server_id: str) -> Client:
         """See ``ServerPool.client``."""
-        client = (await self._connection(server_id)).client
+        client = (await self.connection(server_id)).client
         assert client is not None
         return client
 
@@ -42,8 +43,22 @@ class DirectUse:
                     raise
         return await self._run(server_id, run)
 
+    async def awake(self, server_id: str) -> None:
+        """Wait until a server is connected, dialling it if it is due or soon will be.
+
+        Raises:
+            PoolError: it is not; the text says why.
+        """
+        while True:
+            entry = self.known(server_id)
+            await self._fleet.ensure(entry)
+            if self._fleet.entries.get(server_id) is entry:
+                break  # else it was replaced meanwhile, and its successor is what is wanted
+        if not is_up(entry):
+            raise _error("connect-failed", entry, "is not connected: ")
+
     async def _run(self, server_id: str, run: Callable[[Client], Awaitable[T]]) -> T:
-        connection = await self._connection(server_id)
+        connection = await self.connection(server_id)
         client = connection.client
         assert client is not None
         try:
@@ -54,20 +69,34 @@ class DirectUse:
             if entry is not None:
                 self._fleet.touch(entry)
 
-    async def _connection(self, server_id: str) -> Connection:
-        entry = self._known(server_id)
+    async def connection(self, server_id: str) -> Connection:
+        """The connection whose client ``client`` gives.
+
+        Raises:
+            PoolError: see ``ServerPool.client``.
+        """
+        entry = self.known(server_id)
+        if entry.connection is None:
+            await entry.settled.wait()  # what is saved of it may be on its way
+            entry = self.known(server_id)
+        await self._fleet.look_again(entry)
         if entry.is_due(anyio.current_time()):
             self._fleet.begin_dial(entry)
         elif entry.status == "error":
             raise _error("backoff", entry, "failed a short while ago and is not dialled yet: ")
         await entry.settled.wait()
-        entry = self._known(server_id)
+        entry = self.known(server_id)
         if entry.connection is None or not is_up(entry):
             raise _error("connect-failed", entry, "could not be connected: ")
         self._fleet.touch(entry)
         return entry.connection
 
-    def _known(self, server_id: str) -> Entry:
+    def known(self, server_id: str) -> Entry:
+        """The entry of an enabled server.
+
+        Raises:
+            PoolError: ``unknown-server`` or ``disabled``.
+        """
         entry = self._fleet.entries.get(server_id)
         if entry is None:
             raise PoolError(
@@ -79,7 +108,7 @@ class DirectUse:
 
 
 def _error(code: PoolErrorCode, entry: Entry, what: str) -> PoolError:
-    why = entry.failure.text if entry.failure else "it was stopped" if what.endswith(": ") else ""
+    why = entry.error or ("it was stopped" if what.endswith(": ") else "")
     retry_at = entry.retry_at.timestamp() if code == "backoff" and entry.retry_at else None
     return PoolError(
         code,

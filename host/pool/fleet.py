@@ -9,24 +9,29 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
-from mcp_types import LoggingMessageNotification, ProgressNotification
 
 from host.pool.commons import Commons
-from host.pool.connection import Connection, Wiring
 from host.pool.entry import Entry
 from host.pool.failure_words import Failure
+from host.pool.listing_cache import ListingCache
 from host.pool.pool_events import PoolEvents
 from host.pool.result_cache import ResultCache
-from host.records.events import CloseReason
-from host.text.terminal_text import clean_terminal
+from host.pool.sdk_loading import has_sdk, load_sdk
+from host.pool.wiring import Wiring
+from host.records.events import CloseReason, PoolEventKind
 
 if TYPE_CHECKING:
     from mcp_types import ServerNotification, Tool
+
+    from host.pool.connection import Connection
+    from host.pool.row_secrets import RowRedactor
+    from host.pool.rows import ServerRow
 
 logger = logging.getLogger(__name__)
 
@@ -43,17 +48,20 @@ class Fleet:
 
     Attributes:
         on_change: called after each step that may change what is offered.
+        listings: what is saved of the servers.
     """
 
     def __init__(self, commons: Commons, events: PoolEvents, cache: ResultCache | None) -> None:
         self.entries: dict[str, Entry] = {}
         self.on_change: Callable[[], None] = lambda: None
+        commons.authorities.on_notice = partial(events.notice, None)
         self._commons = commons
         self._events = events
         self._cache = cache
         self._settings = commons.settings
         self._slots = anyio.Semaphore(max(1, commons.settings.max_concurrent_dials))
         self._closing: set[Connection] = set()
+        self.listings = ListingCache(commons, events)
 
     def begin_dial(self, entry: Entry) -> None:
         """Start dialling, unless a dial is under way or the row is disabled."""
@@ -61,16 +69,30 @@ class Fleet:
             return
         if entry.status == "error":
             entry.clock.redialled(anyio.current_time())
-        connection = self._connection(entry)
-        entry.connection = connection
         entry.status, entry.failure = "connecting", None
         entry.retry_at = None
-        entry.settled = anyio.Event()
-        self._closing.add(connection)
-        self._commons.group.start_soon(self._dial, entry, connection, entry.previous)
+        if entry.settled.is_set():
+            entry.settled = anyio.Event()
+        if has_sdk():
+            self._connect(entry)
+        else:
+            self._commons.group.start_soon(self._connect_when_possible, entry, entry.settled)
+
+    def redactor_of(self, row: ServerRow) -> RowRedactor:
+        """What takes a row's secrets out of texts, and those that come up in its connections."""
+        return self._commons.authorities.redactor(row)
+
+    async def look_again(self, entry: Entry) -> None:
+        """Begin to dial a server that needs a person if one has logged in meanwhile."""
+        auth = self._commons.authorities.of(entry.row) if entry.status == "needs-auth" else None
+        if auth is not None and await auth.has_news() and entry.status == "needs-auth":
+            self.begin_dial(entry)
 
     async def ensure(self, entry: Entry) -> None:
         """Have the server connected if it is due, or soon will be; waits for a dial under way."""
+        if entry.connection is None:
+            await entry.settled.wait()  # what is saved of it may be on its way
+        await self.look_again(entry)
         if entry.status == "error":
             wait = entry.clock.wait_seconds(anyio.current_time())
             if wait is not None and 0 < wait <= SHORT_WAIT_SECONDS:
@@ -79,6 +101,11 @@ class Fleet:
             self.begin_dial(entry)
         await entry.settled.wait()
         self.touch(entry)
+
+    def wake(self, entry: Entry) -> None:
+        """Begin to dial if that is due: it will be used in a moment."""
+        if entry.is_due(anyio.current_time()):
+            self.begin_dial(entry)
 
     def touch(self, entry: Entry) -> None:
         """Count now as the last use."""
@@ -116,6 +143,7 @@ class Fleet:
             self.detach(entry, "shutdown")
         for connection in list(self._closing):
             await connection.ended.wait()
+        await self.listings.flush()
 
     async def closed(self) -> None:
         """Wait until whatever is being closed now has ended."""
@@ -137,26 +165,44 @@ class Fleet:
         self._commons.group.start_soon(self._retire, connection)
         self.begin_dial(entry)
 
-    async def _retire(self, connection: Connection) -> None:
+    async def _retire(self, connection: Connection, reason: CloseReason = "redial") -> None:
         with anyio.move_on_after(RETIRE_SECONDS):
             await connection.unused()
-        connection.stop("redial")
+        connection.stop(reason)
+
+    async def _connect_when_possible(self, entry: Entry, settled: anyio.Event) -> None:
+        await load_sdk()
+        if not settled.is_set():  # else it was stopped or replaced meanwhile
+            self._connect(entry)
+
+    def _connect(self, entry: Entry) -> None:
+        connection = self._connection(entry)
+        entry.connection = connection
+        self._closing.add(connection)
+        self._commons.group.start_soon(self._dial, entry, connection, entry.previous)
 
     def _connection(self, entry: Entry) -> Connection:
+        from host.pool.connection import Connection
+
         row, settings = entry.row, self._settings
-        wiring = Wiring(
+        wiring: Wiring[Connection] = Wiring(
             on_gone=partial(self._crashed, entry),
             on_end=partial(self._ended, entry),
             on_lost=partial(self.renew, entry),
+            on_locked_out=partial(self._locked_out, entry),
             on_tools=partial(self._relisted, entry),
+            on_learnt=partial(self._learnt, entry),
             on_notification=partial(self._notified, entry),
+            on_event=partial(self._told, entry),
             on_notice=partial(self._notice, entry),
         )
+        seconds = entry.seconds(row.connect_timeout_ms, settings.connect_timeout_seconds)
+        asked_seconds = self._commons.authorities.asked_seconds(row)
         return Connection(
             row,
             self._commons,
             wiring,
-            connect_seconds=entry.seconds(row.connect_timeout_ms, settings.connect_timeout_seconds),
+            connect_seconds=None if seconds is None else seconds + asked_seconds,
             lists_tools=settings.index_tools,
             client_name=settings.client_name,
         )
@@ -196,7 +242,9 @@ class Fleet:
         before: str | None = None
         notices: tuple[str, ...] = ()
         if self._settings.index_tools:
+            entry.has_tasks = connection.has_tasks
             before, notices = entry.take_listing(connection.tools)
+        self._introduce(entry, connection)
         entry.status = "ready"
         entry.clock.came_up(anyio.current_time())
         entry.started_at = self._settings.now()
@@ -206,8 +254,19 @@ class Fleet:
         for notice in notices:
             self._notice(entry, "warning", notice)
         self._events.emit("connect", entry.id, seconds=seconds, tools=len(entry.listing))
-        if before is not None and before != entry.fingerprint:
+        saved = self.listings.keep(entry, connection)
+        if before not in (None, entry.fingerprint, saved):
             self._tools_changed(entry, before, names)
+
+    def _introduce(self, entry: Entry, connection: Connection) -> None:
+        if connection.client is not None:
+            declared = connection.client.server_capabilities.model_dump(exclude_none=True)
+            entry.take_introduction(connection.client.instructions, declared)
+
+    def _learnt(self, entry: Entry, connection: Connection) -> None:
+        if entry.connection is connection and entry.status == "ready":
+            self._introduce(entry, connection)
+            self.listings.keep(entry, connection)
 
     def _failed(
         self, entry: Entry, connection: Connection, failure: Failure, seconds: float
@@ -219,16 +278,18 @@ class Fleet:
     def _fall(self, entry: Entry, connection: Connection, failure: Failure) -> Failure:
         """Note a failure; the last known tools stay, marked stale (design §8)."""
         redact = entry.redactor.redact
-        entry.failure = Failure(text=redact(failure.text), detail=redact(failure.detail))
+        entry.failure = replace(failure, text=redact(failure.text), detail=redact(failure.detail))
         entry.words = entry.failure.detail
-        entry.status = "error"
+        entry.status = "needs-auth" if failure.needs_person else "error"
         entry.connection, entry.previous = None, connection
         entry.started_at = None
         entry.stale = bool(entry.listing)
-        now = anyio.current_time()
-        entry.clock.failed(now)
-        wait = entry.clock.wait_seconds(now)
-        entry.retry_at = None if wait is None else self._settings.now() + timedelta(seconds=wait)
+        if not failure.needs_person:
+            now = anyio.current_time()
+            entry.clock.failed(now)
+            wait = entry.clock.wait_seconds(now)
+            waits = timedelta(seconds=wait or 0)
+            entry.retry_at = None if wait is None else self._settings.now() + waits
         self._clear_cache(entry)
         entry.stir()
         self.on_change()
@@ -246,6 +307,13 @@ class Fleet:
         if entry.connection is connection and entry.status == "ready":
             failure = self._fall(entry, connection, connection.end_failure())
             self._events.emit("close", entry.id, reason="crash", error=failure.text)
+
+    def _locked_out(self, entry: Entry, connection: Connection, text: str) -> None:
+        """A login came to its end: what was asked before may still be answered."""
+        if entry.connection is connection and entry.status == "ready":
+            failure = self._fall(entry, connection, Failure(text=text, needs_person=True))
+            self._notice(entry, "warning", failure.text)
+            self._commons.group.start_soon(self._retire, connection, "needs-auth")
 
     async def _reap_when_idle(self, entry: Entry, connection: Connection) -> None:
         while entry.connection is connection:
@@ -272,6 +340,7 @@ class Fleet:
         self.on_change()
         for notice in notices:
             self._notice(entry, "warning", notice)
+        self.listings.keep(entry, connection)
         self._tools_changed(entry, before, names)
         return True
 
@@ -288,11 +357,11 @@ class Fleet:
         )
 
     def _notified(self, entry: Entry, notification: ServerNotification) -> None:
-        if isinstance(notification, LoggingMessageNotification):
-            said = entry.redactor.redact(clean_terminal(str(notification.params.data)))
-            self._events.emit("log", entry.id, level=notification.params.level, text=said)
-        if not isinstance(notification, ProgressNotification):
+        if notification.method != "notifications/progress":
             self._events.notified(entry.id, notification)
+
+    def _told(self, entry: Entry, kind: PoolEventKind, **fields: Any) -> None:
+        self._events.emit(kind, entry.id, **fields)
 
     def _notice(self, entry: Entry, level: str, text: str) -> None:
         self._events.notice(entry.id, level, entry.redactor.redact(text))

@@ -1,6 +1,7 @@
 """Keys that other MCP clients write into the same files: dropped, and told once each.
 
-Source: design §8 "Foreign keys"; the list is of the clients named beside the keys, as seen.
+Source: design §8 "Foreign keys"; the list is of the clients named beside the keys, as seen. An
+import (``host.config.import_bodies``) carries over what some of them mean.
 """
 
 from __future__ import annotations
@@ -24,14 +25,21 @@ FOREIGN_KEYS: frozenset[str] = frozenset(
         "version",
         "dev",
         "sandbox",
-        "sandboxEnabled",
+        "sandboxEnabled",  # VS Code
         "envFile",  # VS Code, Cursor
         "source",  # Zed
         "settings",
+        "remote",
         "tools",  # Copilot CLI
         "trust",  # Gemini CLI
         "includeTools",
         "excludeTools",
+        "authProviderType",
+        "targetAudience",
+        "targetServiceAccount",
+        "oauth",  # Gemini CLI, opencode, Zed
+        "codemode",  # opencode
+        "headersHelper",  # Claude Code
         "watchPaths",  # Roo
         "networkTimeout",  # Cline
         "tags",
@@ -53,12 +61,24 @@ def split_foreign_keys(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[s
     return known, tuple(key for key in body if key in FOREIGN_KEYS)
 
 
+OUR_EQUIVALENTS: Mapping[str, str] = {
+    "timeout": "callTimeoutMs",
+    "networkTimeout": "callTimeoutMs",
+    "disabledTools": "hiddenTools",
+    "excludeTools": "hiddenTools",
+    "includeTools": "hiddenTools",
+    "tools": "hiddenTools",
+    "autoApprove": "agent.approve",
+    "alwaysAllow": "agent.approve",
+    "trust": "agent.approve",
+    "envFile": "env",
+    "headersHelper": "headers",
+    "name": "label",
+}
+"""What does the same here, for those keys that anything does it for."""
+
+
 def foreign_key_notice(key: str) -> str:
     """What a person is told about a dropped key; ours is named where it does the same."""
-    ours = {
-        "timeout": "callTimeoutMs",
-        "disabledTools": "hiddenTools",
-        "excludeTools": "hiddenTools",
-        "envFile": "env",
-    }.get(key)
+    ours = OUR_EQUIVALENTS.get(key)
     return f'"{key}" is of another client and is ignored' + (f'; ours is "{ours}"' if ours else "")

@@ -13,6 +13,7 @@ import anyio
 from host.errors import HostError
 from host.pool.hook_templates import VETO_EVENTS, expand_args
 from host.pool.naming import qualified_name
+from host.pool.row_secrets import row_redactor
 from host.pool.rows import HookRow, ServerRow
 from host.records import INJECT_EVENTS, HookContext, HookEvent, HookOutcome
 from host.text.json_text import parse_json_strict
@@ -58,6 +59,7 @@ async def run_hooks(
     context: HookContext,
     call: CallHook,
     *,
+    ready: Callable[[str], Awaitable[None]],
     now: Callable[[], datetime],
     servers: Collection[str] | None = None,
     on_notice: Callable[[str], None] | None = None,
@@ -65,9 +67,12 @@ async def run_hooks(
     """What each hook of the event did, in configuration order.
 
     They start together. A failed or skipped one is told to ``on_notice`` in a line; a placeholder
-    without a value skips its hook. Nothing but a cancellation comes out of here.
+    without a value skips its hook. A server that is still connecting, at rest or due is waited
+    for within the hook's own time; one that fails ends that wait at once. Nothing but a
+    cancellation comes out of here.
 
     Args:
+        ready: returns when the server of this id can be called, and raises when it cannot.
         servers: ids of the servers in reach; None for all, empty for none.
     """
     due = [
@@ -81,7 +86,7 @@ async def run_hooks(
     outcomes: dict[int, HookOutcome] = {}
 
     async def run(place: int, hook: _Due) -> None:
-        outcomes[place] = await _outcome(hook, known, call)
+        outcomes[place] = await _outcome(hook, known, call, ready)
         if not outcomes[place].ok:
             _tell(outcomes[place], on_notice)
 
@@ -91,17 +96,25 @@ async def run_hooks(
     return [outcomes[place] for place in range(len(due))]
 
 
-async def _outcome(due: _Due, context: Mapping[str, Any], call: CallHook) -> HookOutcome:
+async def _outcome(
+    due: _Due,
+    context: Mapping[str, Any],
+    call: CallHook,
+    ready: Callable[[str], Awaitable[None]],
+) -> HookOutcome:
     began = anyio.current_time()
     args, missing = expand_args(due.hook.args, context)
     if missing:
         paths = ", ".join(f"{{{{ {path} }}}}" for path in missing)
         return _made(due, began, error=f"nothing to fill {paths} with", skipped=True)
     name = qualified_name(due.row.effective_slug, due.hook.tool)
-    text, error = "", f"no answer within {due.seconds or 0:g} s"
-    with anyio.move_on_after(due.seconds) as limit:
-        text, error = await _answer(call(due.row.id, name, args, due.seconds))
-    if limit.cancelled_caught or error:
+    text, error = "", f"its server was not connected within {due.seconds or 0:g} s"
+    with anyio.move_on_after(due.seconds):
+        _, error = await _answer(ready(due.row.id))
+        if not error:
+            error = f"no answer within {due.seconds or 0:g} s"
+            text, error = await _answer(call(due.row.id, name, args, due.seconds))
+    if error:
         return _made(due, began, error=error)
     if due.may_veto:
         veto, reason = _veto(text)
@@ -109,10 +122,10 @@ async def _outcome(due: _Due, context: Mapping[str, Any], call: CallHook) -> Hoo
     return _made(due, began, text=text)
 
 
-async def _answer(call: Awaitable[str]) -> tuple[str, str]:
+async def _answer(call: Awaitable[str | None]) -> tuple[str, str]:
     """The answer and ""; or "" and why there is none."""
     try:
-        return await call, ""
+        return await call or "", ""
     except HostError as error:
         return "", str(error)
     except Exception as error:  # containment: a hook never ends the run it belongs to
@@ -136,7 +149,7 @@ def _made(
         event=due.event,
         ok=error is None,
         text=text or None,
-        error=error,
+        error=error and row_redactor(due.row).redact(error),
         skipped=skipped,
         veto=veto,
         seconds=anyio.current_time() - began,

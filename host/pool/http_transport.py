@@ -18,6 +18,7 @@ from host.pool.line_splitter import MAX_LINE_BYTES
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
+    from host.pool.auth.server_auth import ServerAuth
     from host.pool.rows import HttpServerRow
 
 
@@ -35,14 +36,18 @@ class HttpTransport:
         row: HttpServerRow,
         *,
         ssl_context: ssl.SSLContext,
+        auth: ServerAuth | None = None,
         on_session_lost: Callable[[], None],
         on_broken: Callable[[], None] = lambda: None,
+        on_locked_out: Callable[[str], None] = lambda _: None,
         sse: bool = False,
     ) -> None:
         self._row = row
         self._ssl_context = ssl_context
+        self._auth = auth
         self._on_session_lost = on_session_lost
         self._on_broken = on_broken
+        self._on_locked_out = on_locked_out
         self._sse = sse
         self._opened = AsyncExitStack()
 
@@ -57,6 +62,8 @@ class HttpTransport:
     async def __aenter__(self) -> TransportStreams:
         """Open the transport; raises what the SDK raises where it cannot be opened."""
         streams: TransportStreams
+        if self._auth is not None:
+            await self._auth.opened()
         async with AsyncExitStack() as opened:
             if self._sse:
                 streams = await opened.enter_async_context(
@@ -68,7 +75,11 @@ class HttpTransport:
                 )
             else:
                 client = soft_client(
-                    self._ssl_context, self._row.headers, on_session_lost=self._on_session_lost
+                    self._ssl_context,
+                    self._row.headers,
+                    auth=self._auth,
+                    on_session_lost=self._on_session_lost,
+                    on_locked_out=self._on_locked_out,
                 )
                 streams = await opened.enter_async_context(
                     streamable_http_client(
@@ -99,6 +110,8 @@ class HttpTransport:
         return soft_client(
             self._ssl_context,
             headers,
+            auth=self._auth,
             on_session_lost=self._on_broken,
             on_post_failed=self._on_broken,
+            on_locked_out=self._on_locked_out,
         )

@@ -10,15 +10,19 @@ from typing import Any
 
 from host.pool.mending import mend_tool
 from host.pool.naming import qualified_name
+from host.pool.task_states import needs_task
+from host.pool.tool_redaction import NamesSecret, redacted_value
 from host.pool.wire_tool import wire_tool
 from host.records import ToolDefinition
 from host.text.json_text import compact_json
+from host.text.redaction import Redactor
 from host.text.tokens import estimate_tokens
 from host.text.truncation import truncate_text
 
-NEEDS_TASK = "it can only be called as a task, which this host does not do"
+NEEDS_TASK = "it can only be called as a task, and its server does not offer tasks"
 FOR_APPS_ONLY = "its server offers it to the user interface only"
 
+_MAX_NAME_IN_NOTICE = 80
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 
 
@@ -65,6 +69,8 @@ def read_listing(
     slug: str,
     label: str,
     max_description_chars: int | None = None,
+    has_tasks: bool = False,
+    redactor: Redactor | None = None,
 ) -> Listing:
     """The listing of a server, all pages together.
 
@@ -75,6 +81,9 @@ def read_listing(
         tools: wire objects, tools of the MCP SDK, or ``ListedTool``s.
         slug, label: the row's effective ones.
         max_description_chars: the most a definition's description may have; None for no limit.
+        has_tasks: the server carries out calls as tasks; without, tools that need it are withheld.
+        redactor: takes out secrets that the server repeats; a tool that is named by one is left
+            out. None leaves everything.
     """
     kept: dict[str, ListedTool] = {}
     notices: list[str] = []
@@ -84,13 +93,20 @@ def read_listing(
             notices += (f"tool {position}: {fault}" for fault in mended.faults)
             continue
         name = mended.tool["name"]
-        notices += (f'tool "{name}": {fault}' for fault in mended.faults)
+        shown = f'tool "{name[:_MAX_NAME_IN_NOTICE]}"'
+        notices += (f"{shown}: {fault}" for fault in mended.faults)
         if name in kept:
-            notices.append(f'tool "{name}": it is listed twice; the first counts')
+            notices.append(f"{shown}: it is listed twice; the first counts")
             continue
-        listed = _listed(mended.tool, slug, label, max_description_chars)
+        try:
+            sent = redacted_value(mended.tool, redactor) if redactor else mended.tool
+        except NamesSecret as fault:
+            notices.append(f"tool {position}: {fault}; it was left out")
+            continue
+        withheld = _reason_withheld(sent, has_tasks=has_tasks)
+        listed = _listed(sent, slug, label, max_description_chars, withheld)
         if listed is None:
-            notices.append(f'tool "{name}": its schema is not JSON; it was left out')
+            notices.append(f"{shown}: its schema is not JSON; it was left out")
         else:
             kept[name] = listed
     return Listing(tools=tuple(kept.values()), notices=tuple(notices))
@@ -127,7 +143,11 @@ def readable_description(text: str) -> str:
 
 
 def _listed(
-    tool: dict[str, Any], slug: str, label: str, max_description_chars: int | None
+    tool: dict[str, Any],
+    slug: str,
+    label: str,
+    max_description_chars: int | None,
+    withheld: str | None,
 ) -> ListedTool | None:
     qualified = qualified_name(slug, tool["name"])
     description = readable_description(tool.get("description") or "")
@@ -154,13 +174,13 @@ def _listed(
         meta=tool.get("_meta"),
         definition=definition,
         tokens=tokens,
-        withheld=_reason_withheld(tool),
+        withheld=withheld,
         sent=tool,
     )
 
 
-def _reason_withheld(tool: Mapping[str, Any]) -> str | None:
-    if (tool.get("execution") or {}).get("taskSupport") == "required":
+def _reason_withheld(tool: Mapping[str, Any], *, has_tasks: bool) -> str | None:
+    if not has_tasks and needs_task(tool):
         return NEEDS_TASK
     interface = (tool.get("_meta") or {}).get("ui")
     visibility = interface.get("visibility") if isinstance(interface, Mapping) else None

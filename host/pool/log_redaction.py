@@ -1,4 +1,4 @@
-"""Keeps a row's secrets out of what the SDK and the HTTP client log.
+"""Keeps a row's secrets out of what the SDK, the HTTP client and the pool itself log.
 
 They log addresses, messages and tracebacks as they are. Their loggers belong to the process, so
 a filter stands on them only while a connection of the row lives.
@@ -12,20 +12,29 @@ from types import TracebackType
 
 from host.text.redaction import REDACTED, Redactor
 
-FOREIGN_LOGGERS = (
+LOGGERS = (
     "client",
+    "host.pool",
+    "host.pool.fleet",
     "httpcore2.connection",
     "httpcore2.http11",
     "httpcore2.http2",
+    "httpcore2.proxy",
+    "httpcore2.socks",
     "httpx2",
+    "mcp.client.auth.oauth2",
+    "mcp.client.caching",
     "mcp.client.client",
     "mcp.client.sse",
     "mcp.client.streamable_http",
+    "mcp.shared.dispatcher",
     "mcp.shared.jsonrpc_dispatcher",
+    "mcp.shared.tool_name_validation",
 )
 """A filter works on its own logger only, not on those below it."""
 
 _WORDS = logging.Formatter()
+_SENT = "Sending client message:"
 _QUOTED = re.compile(r"input_value=.*?(?=, input_type=)", re.DOTALL)
 """What a validator quotes; it has cut it, so that half a secret may stand there."""
 
@@ -39,7 +48,10 @@ class RowSecretsFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """True; the record's message is put together here, its traceback becomes text."""
-        record.msg, record.args = self._redacted(record.getMessage()), ()
+        said = record.getMessage()
+        if said.startswith(_SENT):  # it may hold what a person answered, which nobody else reads
+            said = f"{_SENT} (not shown)"
+        record.msg, record.args = self._redacted(said), ()
         if record.exc_info:
             record.exc_text = record.exc_text or _WORDS.formatException(record.exc_info)
             record.exc_info = None
@@ -58,7 +70,7 @@ class LogRedaction:
         self._filter = RowSecretsFilter(redactor)
 
     def __enter__(self) -> None:
-        for name in FOREIGN_LOGGERS:
+        for name in LOGGERS:
             logging.getLogger(name).addFilter(self._filter)
 
     def __exit__(
@@ -67,5 +79,5 @@ class LogRedaction:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for name in FOREIGN_LOGGERS:
+        for name in LOGGERS:
             logging.getLogger(name).removeFilter(self._filter)

@@ -58,13 +58,20 @@ def mend_tools(result: object, version: str | None = None) -> MendedPage:
             tools.append(mended.tool)
         notices += (f"{_shown(tool, position)}: {fault}" for fault in (*deep, *mended.faults))
     page["tools"] = tools
+    notices += mend_page_fields(page, version)
+    return MendedPage(result=page, notices=tuple(notices))
+
+
+def mend_page_fields(page: dict[str, Any], version: str | None) -> list[str]:
+    """Mend, in place, what every page of any list has beside its entries; a line per loss."""
+    notices: list[str] = []
     _mend_cursor(page, notices)
     if "_meta" in page and not isinstance(page["_meta"], Mapping):
         del page["_meta"]
     if not isinstance(page.get("resultType", ""), str):
         del page["resultType"]
     _mend_caching(page, version)
-    return MendedPage(result=page, notices=tuple(notices))
+    return notices
 
 
 def mend_tool(tool: object, *, free_output: bool = True) -> MendedTool:

@@ -12,8 +12,7 @@ from typing import Any
 
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
-UNREADABLE = "sent an answer that cannot be read"
-"""How the error begins that stands for such an answer."""
+from host.pool.transports import UNREADABLE
 
 _ESCAPE = re.compile(
     rb"""\\(?:

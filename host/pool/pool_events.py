@@ -8,11 +8,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from host.records.events import PoolEvent, PoolEventKind
+from host.text.terminal_text import one_line
+from host.text.truncation import preview
 
 if TYPE_CHECKING:
     from mcp_types import ServerNotification
 
 logger = logging.getLogger("host.pool")
+
+MAX_NOTICE_CHARS = 1000
 
 _LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -40,6 +44,11 @@ class PoolEvents:
         self._notification_listeners[token] = listener
         return lambda: self._drop(self._notification_listeners, token)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens to events."""
+        return bool(self._listeners)
+
     def emit(self, kind: PoolEventKind, server_id: str | None, **fields: Any) -> None:
         """Tell of an event; costs nothing while nobody listens."""
         if not self._listeners:
@@ -49,10 +58,11 @@ class PoolEvents:
             _contained(listener, event)
 
     def notice(self, server_id: str | None, level: str, text: str) -> None:
-        """Tell of something worth knowing, and log it."""
+        """Tell of something worth knowing, and log it; names of a server's may stand in it."""
+        text = preview(one_line(text), MAX_NOTICE_CHARS)
         where = f'server "{server_id}": ' if server_id is not None else ""
         logger.log(_LEVELS.get(level, logging.INFO), "%s%s", where, text)
-        self.emit("log", server_id, level=level, text=text)
+        self.emit("log", server_id, level=level, text=text, source="pool")
 
     def notified(self, server_id: str, notification: ServerNotification) -> None:
         """Hand a notification on."""

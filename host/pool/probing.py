@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import anyio
 
 from host.pool.commons import Commons
-from host.pool.connection import Connection, Wiring
 from host.pool.fingerprint import tools_fingerprint
 from host.pool.listing import read_listing
-from host.pool.row_secrets import row_redactor
+from host.pool.row_secrets import RowRedactor
 from host.pool.rows import ServerRow
+from host.pool.sdk_loading import load_sdk
 from host.pool.server_state import ProbedTool, ProbeReport
 from host.pool.settings import PoolSettings
+from host.pool.wiring import Wiring
+
+if TYPE_CHECKING:
+    from host.pool.connection import Connection
 
 NAME_SUFFIX = "-probe"
 
@@ -46,7 +52,10 @@ def row_connect_seconds(row: ServerRow, default: float | None) -> float | None:
 
 async def probe_with(commons: Commons, row: ServerRow, seconds: float | None) -> ProbeReport:
     """Dial a row with what a pool shares; stores nothing of what it finds."""
-    wiring = Wiring(
+    await load_sdk()
+    from host.pool.connection import Connection
+
+    wiring: Wiring[Connection] = Wiring(
         on_gone=lambda _: None,
         on_end=lambda _: None,
         on_lost=lambda _: None,
@@ -64,31 +73,33 @@ async def probe_with(commons: Commons, row: ServerRow, seconds: float | None) ->
     )
     try:
         await connection.open()
-        return _report(row, connection)
+        return _report(row, connection, commons.authorities.redactor(row))
     finally:
         connection.stop("shutdown")
         with anyio.CancelScope(shield=True):
             await connection.ended.wait()
 
 
-def _report(row: ServerRow, connection: Connection) -> ProbeReport:
+def _report(row: ServerRow, connection: Connection, redactor: RowRedactor) -> ProbeReport:
     client = connection.client
     if client is None:
         failure = connection.failure or connection.end_failure()
-        return ProbeReport(ok=False, error=row_redactor(row).redact(failure.text))
-    tools = read_listing(connection.tools, slug=row.effective_slug, label=row.effective_label).tools
+        return ProbeReport(ok=False, error=redactor.redact(failure.text))
+    slug, label = row.effective_slug, row.effective_label
+    models = redactor.for_models  # as in a pool, so that the fingerprints are the same
+    tools = read_listing(connection.tools, slug=slug, label=label, redactor=models).tools
     return ProbeReport(
         ok=True,
         tools=tuple(
             ProbedTool(
                 name=tool.name,
-                description=tool.description,
-                title=tool.title,
-                annotations=tool.annotations,
+                description=redactor.redact(tool.description),
+                title=tool.title and redactor.redact(tool.title),
+                annotations=redactor.redact_values(tool.annotations),
             )
             for tool in tools
         ),
         tools_fingerprint=tools_fingerprint(tools),
-        instructions=client.instructions,
+        instructions=client.instructions and redactor.redact(client.instructions),
         era=client.protocol_version,
     )

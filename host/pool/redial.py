@@ -8,6 +8,7 @@ from collections.abc import Callable
 MAX_DELAY_SECONDS = 60.0
 STEADY_SECONDS = 60.0
 """A connection that held this long makes earlier failures forgotten."""
+BROKEN = "it failed too often and waits to be reconnected"
 MAX_REDIALS = 10
 REDIAL_WINDOW_SECONDS = 3600.0
 
@@ -29,7 +30,8 @@ class RedialClock:
     """The failures of one server, and when it is due again.
 
     Only dials after a failure count towards the breaker, so that a server that is put to rest and
-    woken often stays reachable. All times are seconds of one clock that only grows.
+    woken often stays reachable. One that comes up each time and dies again is stopped by it, too.
+    All times are seconds of one clock that only grows.
 
     Attributes:
         is_broken: True when it failed too often; only ``reset`` makes it due again.
@@ -47,14 +49,10 @@ class RedialClock:
     def redialled(self, now: float) -> None:
         """A dial begins that follows a failure."""
         self._redials.append(now)
-        while self._redials[0] <= now - REDIAL_WINDOW_SECONDS:
-            self._redials.popleft()
-        self.is_broken = len(self._redials) > MAX_REDIALS
 
     def came_up(self, now: float) -> None:
         """A dial succeeded."""
         self._up_since = now
-        self.is_broken = False
 
     def failed(self, now: float) -> None:
         """A dial failed, or a connection ended by itself."""
@@ -63,6 +61,9 @@ class RedialClock:
         self._up_since = None
         self._failures += 1
         self._due_at = now + redial_delay(self._failures, self._first_seconds, self._jitter())
+        while self._redials and self._redials[0] <= now - REDIAL_WINDOW_SECONDS:
+            self._redials.popleft()
+        self.is_broken = len(self._redials) > MAX_REDIALS
 
     def wait_seconds(self, now: float) -> float | None:
         """How long until it is due, 0 when it is; None for not before a ``reset``."""

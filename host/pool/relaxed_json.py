@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -37,6 +38,20 @@ _REASONS = {  # what the json module says, and what helps
     "Invalid \\": "a backslash in a text is written twice",
     "Extra data": "nothing may follow the end of the JSON",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of JSON text that means something: a text, or one other character.
+
+    Attributes:
+        start, end: where it stands in the text.
+    """
+
+    piece: str
+    start: int
+    end: int
+
 
 _TOKEN = re.compile(
     r"""
@@ -75,6 +90,17 @@ def parse_relaxed_json(text: str, *, on_duplicate: Callable[[str], object] | Non
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise JsonSyntaxError(reason, 1, 1) from None
+
+
+def meaningful_tokens(text: str) -> Iterator[Token]:
+    """What the text says, piece by piece, without blanks and comments.
+
+    Numbers, ``true`` and the like come one character at a time; the text should be one that
+    ``parse_relaxed_json`` reads.
+    """
+    for token in _TOKEN.finditer(text, 1 if text.startswith("\ufeff") else 0):
+        if token.lastgroup in ("string", "mark"):
+            yield Token(token[0], *token.span())
 
 
 def _plain_json(text: str, start: int) -> str:

@@ -22,7 +22,10 @@ _CACHEABLE = frozenset(
         "resources/read",
     }
 )
-MENDED_METHODS = _CACHEABLE | {"tools/call", "initialize"}
+_PLAIN = {"type", "text"}
+"""The parts of nearly every block there is: such a one is not looked at further."""
+
+MENDED_METHODS = _CACHEABLE | {"tools/call", "prompts/get", "initialize"}
 """Requests whose answers are worth looking at in either era."""
 
 
@@ -57,7 +60,7 @@ def _mend_call(result: dict[str, Any], *, free_structure: bool) -> None:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     result["content"] = [
-        _mended_block(block) for block in (content if isinstance(content, list) else [])
+        mended_block(block) for block in (content if isinstance(content, list) else [])
     ]
     if not isinstance(result.get("isError", False), bool):
         result["isError"] = result["isError"] in ("true", "True", 1)
@@ -68,22 +71,32 @@ def _mend_call(result: dict[str, Any], *, free_structure: bool) -> None:
         del result["structuredContent"]
 
 
-def _mended_block(block: object) -> dict[str, Any]:
+def mended_block(block: object) -> dict[str, Any]:
+    """A content block as the SDK accepts it; one that cannot be told is named in a text block."""
+    if type(block) is dict and block.keys() == _PLAIN and block["type"] == "text":
+        text = block["text"]
+        return block if isinstance(text, str) else _told("text")
     if not isinstance(block, Mapping):
         return _told("unknown")
     kind = block.get("type")
     needed = _NEEDED.get(kind) if isinstance(kind, str) else None
     if needed is None or not needed(block):
         return _told(kind if isinstance(kind, str) and kind else "unknown")
-    mended = {**_DEFAULTS.get(str(kind), {}), **block}
-    for part, fits in _OPTIONAL.items():
-        if mended.get(part) is not None and not fits(mended[part]):
-            del mended[part]
+    mended = {**_DEFAULTS.get(str(kind), {}), **without_odd_parts(block)}
     if kind in _DEFAULTS:
         mended |= {part: mended.get(part) or "" for part in _DEFAULTS[str(kind)]}
     if kind == "resource":
-        mended["resource"] = _mended_resource(mended["resource"])
+        mended["resource"] = mended_resource(mended["resource"])
     return mended
+
+
+def without_odd_parts(described: Mapping[str, Any]) -> dict[str, Any]:
+    """A block or an entry of a list without those optional parts that the SDK would refuse."""
+    return {
+        part: value
+        for part, value in described.items()
+        if value is None or part not in _OPTIONAL or _OPTIONAL[part](value)
+    }
 
 
 def _told(kind: str) -> dict[str, Any]:
@@ -105,7 +118,8 @@ def _is_resource(block: Mapping[str, Any]) -> bool:
     )
 
 
-def _mended_resource(resource: Mapping[str, Any]) -> dict[str, Any]:
+def mended_resource(resource: Mapping[str, Any]) -> dict[str, Any]:
+    """The contents of a resource without the parts that the SDK would refuse."""
     mended = dict(resource)
     if not _is_text(mended.get("uri")):
         mended["uri"] = ""

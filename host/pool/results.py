@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from host.text.json_text import compact_json, parse_json_strict
-
-_KILOBYTE = 1024
-_MEGABYTE = 1024 * 1024
+from host.text.sizes import size_text
 
 
 def result_text(result: object) -> str:
@@ -26,10 +24,10 @@ def result_text(result: object) -> str:
     Args:
         result: a ``CallToolResult`` or its wire object.
     """
-    content = _read(result, "content")
+    content = read_field(result, "content")
     blocks = content if isinstance(content, list | tuple) else ()
-    text = "\n".join(map(_block_text, blocks)).strip()
-    structure = _read(result, "structured_content", "structuredContent")
+    text = "\n".join(map(block_text, blocks)).strip()
+    structure = read_field(result, "structured_content", "structuredContent")
     if structure is None:
         return text
     try:
@@ -39,14 +37,16 @@ def result_text(result: object) -> str:
     return compact if not text or _mirrors(text, compact) else text
 
 
-def _read(holder: object, name: str, wire_name: str | None = None) -> Any:
+def read_field(holder: object, name: str, wire_name: str | None = None) -> Any:
+    """A field of an SDK object, or of a wire object under its name there; None if absent."""
     if isinstance(holder, Mapping):
         return holder.get(wire_name or name)
     return getattr(holder, name, None)
 
 
-def _read_text(holder: object, name: str, wire_name: str | None = None) -> str | None:
-    value = _read(holder, name, wire_name)
+def read_text_field(holder: object, name: str, wire_name: str | None = None) -> str | None:
+    """The same where it is text; None otherwise."""
+    value = read_field(holder, name, wire_name)
     return value if isinstance(value, str) else None
 
 
@@ -60,42 +60,45 @@ def _mirrors(text: str, compact: str) -> bool:
         return False
 
 
-def _block_text(block: object) -> str:
-    kind = _read_text(block, "type") or "unknown"
+def block_text(block: object) -> str:
+    """One content block as ``result_text`` shows it, not trimmed."""
+    kind = read_text_field(block, "type") or "unknown"
     if kind == "text":
-        return _read_text(block, "text") or ""
+        return read_text_field(block, "text") or ""
     if kind == "resource":
-        return _resource_text(_read(block, "resource"))
+        return _resource_text(read_field(block, "resource"))
     if kind == "resource_link":
         return _link_text(block)
-    media_type = _read_text(block, "mime_type", "mimeType") or ""
-    binary = _read_text(block, "data")
+    media_type = read_text_field(block, "mime_type", "mimeType") or ""
+    binary = read_text_field(block, "data")
     if binary is None and not (media_type and kind in ("image", "audio")):
         return f"[{kind} content]"
     return _omitted(kind, media_type, binary)
 
 
 def _resource_text(resource: object) -> str:
-    text = _read_text(resource, "text")
+    text = read_text_field(resource, "text")
     if text is not None:
         return text
-    name = " ".join(filter(None, ("resource", _read_text(resource, "uri"))))
-    binary = _read_text(resource, "blob")
+    name = " ".join(filter(None, ("resource", read_text_field(resource, "uri"))))
+    binary = read_text_field(resource, "blob")
     if binary is None:
         return f"[{name} content]"
-    return _omitted(name, _read_text(resource, "mime_type", "mimeType") or "", binary)
+    return _omitted(name, read_text_field(resource, "mime_type", "mimeType") or "", binary)
 
 
 def _link_text(link: object) -> str:
-    uri = _read_text(link, "uri")
+    uri = read_text_field(link, "uri")
     if not uri:
         return "[resource_link content]"
-    about = ": ".join(filter(None, (_read_text(link, "name"), _read_text(link, "description"))))
+    about = ": ".join(
+        filter(None, (read_text_field(link, "name"), read_text_field(link, "description")))
+    )
     return f"[resource_link {uri}" + (f" — {about}]" if about else "]")
 
 
 def _omitted(name: str, media_type: str, binary: str | None) -> str:
-    size = "" if binary is None else f"{_size_text(_decoded_bytes(binary))} omitted"
+    size = "" if binary is None else f"{size_text(_decoded_bytes(binary))} omitted"
     return f"[{name} {', '.join(filter(None, (media_type, size)))}]"
 
 
@@ -104,13 +107,3 @@ def _decoded_bytes(base64: str) -> int:
     chars = len(base64) - sum(map(base64.count, " \t\r\n"))
     padding = len(base64.rstrip()) - len(base64.rstrip().rstrip("="))
     return max(0, chars * 3 // 4 - padding)
-
-
-def _size_text(size_bytes: int) -> str:
-    """Bytes below 1 KB, whole KB below 1 MB, then MB with one decimal; halves round up."""
-    if size_bytes < _KILOBYTE:
-        return "1 byte" if size_bytes == 1 else f"{size_bytes} bytes"
-    if size_bytes < _MEGABYTE:
-        return f"{(size_bytes + _KILOBYTE // 2) // _KILOBYTE} KB"
-    whole, tenths = divmod((size_bytes * 10 + _MEGABYTE // 2) // _MEGABYTE, 10)
-    return f"{whole}.{tenths} MB"

@@ -16,13 +16,14 @@ from host.pool.naming import legal_name
 from host.pool.relaxed_json import JsonSyntaxError, parse_relaxed_json
 from host.pool.row_validation import parse_server_row
 from host.pool.rows import ServerRow
-from host.pool.variables import expand_row
+from host.pool.variables import EXPANDED_FIELDS, expand_row
 from host.text.json_text import compact_json
 
 CONTAINERS = ("mcpServers", "servers", "mcp", "context_servers")
 """Keys under which clients keep their servers; the first that is there counts."""
 
 _ADDRESSES = ("url", "serverUrl", "httpUrl")
+_SPOKEN = ("transport", "type", "transportType")  # the last is Cline's of old
 _BODY_MARKS = ("command", *_ADDRESSES, "type", "transport")
 _TRANSPORTS = {
     "stdio": "stdio",
@@ -32,7 +33,9 @@ _TRANSPORTS = {
     "streamablehttp": "http",
     "sse": "http",
 }
-_TRANSLATED = frozenset({*_BODY_MARKS, "args", "env", "environment", "headers", "id", "disabled"})
+_TRANSLATED = frozenset(
+    {*_BODY_MARKS, *_SPOKEN, "args", "env", "environment", "headers", "id", "disabled"}
+)
 
 
 def from_mcp_servers_json(
@@ -152,6 +155,28 @@ def row_from_body(server_id: str, body: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
+def body_from_row(row: ServerRow) -> dict[str, Any]:
+    """What a servers file says for the row under the key ``row.id``: the way back.
+
+    Read again it is a row of the same id, effective slug and label, with the same fields. What
+    the key or a default already says is left out; what reaches the server comes first.
+    """
+    body: dict[str, Any] = row.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude_none=True,
+        exclude_defaults=True,
+        exclude={"id", "slug", "label", "enabled", "transport"},
+    )
+    if row.effective_slug != legal_name(row.id):
+        body["slug"] = row.effective_slug
+    if row.effective_label != row.id:
+        body["label"] = row.effective_label
+    if not row.enabled:
+        body["disabled"] = True
+    return {key: body.pop(key) for key in EXPANDED_FIELDS if key in body} | body
+
+
 def _launch(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Command, arguments, variables and headers, from whichever spelling the body has."""
     command, args = fields.get("command"), fields.get("args")
@@ -182,7 +207,7 @@ def _is_finite_number(value: object) -> bool:
 
 
 def _transport(fields: Mapping[str, Any]) -> dict[str, Any]:
-    spoken = fields.get("transport", fields.get("type"))
+    spoken = next((fields[key] for key in _SPOKEN if key in fields), None)
     if spoken is None:
         if "command" in fields:
             return {"transport": "stdio"}

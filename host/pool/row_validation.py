@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from host.errors import ConfigError
+from host.pool.auth.row_rules import auth_conflicts, auth_header_conflict
 from host.pool.foreign_keys import split_foreign_keys
 from host.pool.hook_templates import hook_label, validate_hooks
 from host.pool.naming import is_namespace, namespace_owners
@@ -21,9 +22,11 @@ from host.pool.rows import (
     RowFault,
     ServerRow,
     StdioServerRow,
+    auth_field_names,
     field_names,
     hook_field_names,
     read_row,
+    sampling_field_names,
 )
 
 _TEXT = "text"
@@ -32,6 +35,7 @@ _TEXTS = "a list of texts"
 _PAIRS = "an object of names and texts"
 _COUNT = "a whole number, 0 or more"
 _POSITIVE = "a whole number of at least 1"
+_ADDRESS = "an address that starts with http:// or https://"
 
 _EXPECTED: Mapping[str, str] = {
     "id": "text that is not empty",
@@ -43,7 +47,7 @@ _EXPECTED: Mapping[str, str] = {
     "args": _TEXTS,
     "env": "an object of variable names and texts",
     "cwd": "text: the path of a folder",
-    "url": "an address that starts with http:// or https://",
+    "url": _ADDRESS,
     "headers": _PAIRS,
     "idleTimeoutMs": _COUNT,
     "connectTimeoutMs": _POSITIVE,
@@ -58,9 +62,21 @@ _EXPECTED: Mapping[str, str] = {
     "hooks": "a list of objects like {id, on, tool}",
     "era": '"auto", "legacy" or "2026-07-28"',
     "roots": "a list of texts: folders or file:// addresses",
+    "sampling": "an object like {allow, maxTokens}",
+    "sampling.allow": _SWITCH,
+    "sampling.maxTokens": _POSITIVE,
     "logLevel": "one of debug, info, notice, warning, error, critical, alert, emergency",
     "childEnv": '"all" or a list of variable names',
     "transportFallback": '"sse" or absent',
+    "auth": "an object like {clientId, scope}",
+    "auth.grant": '"authorization_code", "client_credentials" or "jwt_bearer"',
+    "auth.clientMetadataUrl": "the https address of a document",
+    "auth.scope": "text: scopes with single spaces between them",
+    "auth.redirectPort": "a whole number from 1 to 65535",
+    "auth.issuer": _ADDRESS,
+    "auth.dpop": _SWITCH,
+    "auth.identityProvider": "an object like {tokenUrl, clientId, idTokenFile}",
+    "auth.identityProvider.tokenUrl": _ADDRESS,
 }
 _NEVER_ZERO = ("connectTimeoutMs", "callTimeoutMs")
 
@@ -77,6 +93,7 @@ def validate_server_row(row: object) -> list[str]:
     known, _ = split_foreign_keys(written)
     problems = _shape_problems(known)
     problems += _namespace_problems(known)
+    problems += auth_header_conflict(known)
     problems += (f"{name} must be {_POSITIVE}" for name in _NEVER_ZERO if _is_zero(known.get(name)))
     return list(dict.fromkeys((*problems, *validate_hooks(known.get("hooks")))))
 
@@ -140,6 +157,8 @@ def _fault_text(fault: RowFault, written: Mapping[str, Any]) -> str:
         return f"{shown} is missing; it must be {_expected(fault.path)}"
     if fault.path == ("env",) and isinstance(written.get("env"), Mapping):
         return "env holds a name or text that no variable can have: empty, or with = or NUL in it"
+    if fault.path == ("auth",) and isinstance(written.get("auth"), Mapping):
+        return "; ".join(auth_conflicts(written["auth"]))
     return f"{shown} must be {_expected(fault.path)}"
 
 
@@ -151,15 +170,19 @@ def _hook_text(fault: RowFault, hooks: Any) -> str:
 
 
 def _expected(path: tuple[str | int, ...]) -> str:
-    if len(path) == 1:
-        return _EXPECTED.get(str(path[-1]), _TEXT)
-    return f"{_TEXT} (in quotes)"
+    if (shown := _shown_path(path)) in _EXPECTED:
+        return _EXPECTED[shown]
+    return _TEXT if len(path) == 1 else f"{_TEXT} (in quotes)"
 
 
 def _unknown_text(path: tuple[str | int, ...], transport: str) -> str:
     other = {"stdio": "http", "http": "stdio"}.get(transport, "")
     if len(path) == 1 and path[0] in field_names(other):
         return f'{path[0]} belongs to transport "{other}"; remove it or change transport'
+    if path[0] == "sampling" and len(path) > 1:
+        return _unknown_field(path, sampling_field_names())
+    if path[0] == "auth" and len(path) > 1:
+        return _unknown_field(path, auth_field_names(path))
     return _unknown_field(path, field_names(transport))
 
 

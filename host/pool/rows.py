@@ -7,6 +7,7 @@ design §8 "Row fields beyond the spec".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
@@ -25,11 +26,16 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from host.pool.auth.row_rules import auth_conflicts
+from host.pool.written_secrets import shown_fields
 from host.records import HookEvent
-from host.text.redaction import redact_url
 
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 Era = Literal["auto", "legacy", "2026-07-28"]
+AuthGrant = Literal["authorization_code", "client_credentials", "jwt_bearer"]
+
+_SCOPES = re.compile(r"[!#-\[\]-~]+(?: [!#-\[\]-~]+)*")
+"""What RFC 6749 allows in a scope; nothing that could end a quoted text in a header."""
 
 
 def _whole(value: object) -> object:
@@ -50,14 +56,38 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def _has_variables(url: str) -> bool:
+    return "${" in url or "{env:" in url
+
+
 def _web_address(url: str) -> str:
-    if "${" in url or "{env:" in url:
+    if _has_variables(url):
         return url  # an import leaves variables without a value as written
     parts = urlsplit(url)
     _ = parts.port  # raises ValueError for a port that is no number
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("not an http address")
     return url
+
+
+def _has_user(url: str) -> bool:
+    try:
+        return "@" in urlsplit(url).netloc
+    except ValueError:
+        return False
+
+
+def _document_address(url: str) -> str:
+    parts = urlsplit(_web_address(url))
+    if not _has_variables(url) and (parts.scheme != "https" or parts.path in ("", "/")):
+        raise ValueError("not the https address of a document")
+    return url
+
+
+def _scopes(text: str) -> str:
+    if not _SCOPES.fullmatch(text):
+        raise ValueError("not scopes")
+    return text
 
 
 def _environment(env: dict[str, str]) -> dict[str, str]:
@@ -70,6 +100,10 @@ _Text: TypeAlias = Annotated[StrictStr, AfterValidator(_not_blank)]
 _Texts: TypeAlias = Annotated[tuple[StrictStr, ...], BeforeValidator(_listed)]
 _Count: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=0)]
 _Positive: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1)]
+_Port: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1, le=65535)]
+_Address: TypeAlias = Annotated[StrictStr, AfterValidator(_web_address)]
+_Document: TypeAlias = Annotated[StrictStr, AfterValidator(_document_address)]
+_Scopes: TypeAlias = Annotated[StrictStr, AfterValidator(_scopes)]
 
 
 class _Written(BaseModel):
@@ -89,6 +123,11 @@ class _Written(BaseModel):
         if isinstance(written, Mapping):
             return {name: value for name, value in written.items() if value is not None}
         return written
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """The fields of the repr, without secrets."""
+        shown = shown_fields(vars(self))
+        return ((name, shown.get(name or "", value)) for name, value in super().__repr_args__())
 
 
 class HookRow(_Written):
@@ -115,6 +154,18 @@ class HookRow(_Written):
     enabled: StrictBool = True
 
 
+class SamplingRow(_Written):
+    """Whether a server may ask our model, and for how much.
+
+    Attributes:
+        allow: False refuses; its session is not even told that we could.
+        max_tokens: the most of one answer, whatever the server asks for.
+    """
+
+    allow: StrictBool = False
+    max_tokens: _Positive = 1000
+
+
 class _Row(_Written):
     id: _Text
     slug: StrictStr | None = None
@@ -131,6 +182,7 @@ class _Row(_Written):
     hooks: Annotated[tuple[HookRow, ...], BeforeValidator(_listed)] | None = None
     era: Era = "auto"
     roots: _Texts | None = None
+    sampling: SamplingRow | None = None
     progress_extends_timeout: StrictBool | None = None
     max_call_timeout_ms: _Positive | None = None
     log_level: LogLevel | None = None
@@ -166,23 +218,77 @@ class StdioServerRow(_Row):
     child_env: Literal["all"] | _Texts | None = None
 
 
+class IdentityProviderRow(_Written):
+    """Where an organisation's sign-on is turned into a grant for the server (SEP-990).
+
+    Attributes:
+        token_url: takes the ID token in exchange.
+        client_id: ours there; ``client_secret`` goes with it where there is one.
+        id_token_file: holds the ID token; read anew for each exchange.
+    """
+
+    token_url: _Address
+    client_id: _Text
+    client_secret: _Text | None = Field(default=None, repr=False)
+    id_token_file: _Text
+
+
+class AuthRow(_Written):
+    """How authorisation is asked for, where OAuth's own discovery is not enough (RFC 6749).
+
+    Attributes:
+        grant: a person's (``authorization_code``, after ``login``), the client's own, or a
+            signed assertion's (RFC 7523).
+        client_id, client_secret: of a client registered beforehand; None registers one.
+        client_metadata_url: a document about us that is our id where servers take one.
+        scope: what to ask for; None asks for what the server names.
+        redirect_port: where the browser comes back to; None takes any that is free.
+        issuer: the only authorization server that may be asked.
+        dpop: bind tokens to a key (RFC 9449); None does where the server demands it.
+        private_key_file: a PEM key that takes the place of ``client_secret``.
+        assertion_file: a JWT to trade for tokens, such as a workload's; read for each trade.
+        identity_provider: where the assertion comes from, if not from a file.
+    """
+
+    grant: AuthGrant = "authorization_code"
+    client_id: _Text | None = None
+    client_secret: _Text | None = Field(default=None, repr=False)
+    client_metadata_url: _Document | None = None
+    scope: _Scopes | None = None
+    redirect_port: _Port | None = None
+    issuer: _Address | None = None
+    dpop: StrictBool | None = None
+    private_key_file: _Text | None = None
+    assertion_file: _Text | None = None
+    identity_provider: IdentityProviderRow | None = None
+
+    @model_validator(mode="after")
+    def _without_conflicts(self) -> AuthRow:
+        if auth_conflicts(self.model_dump(by_alias=True, exclude_none=True)):
+            raise ValueError("fields that do not go together")
+        return self
+
+
 class HttpServerRow(_Row):
     """A server reached by streamable HTTP.
 
     Attributes:
-        headers: sent with every request.
+        headers: sent with every request; ``Authorization`` among them takes the place of OAuth.
+        auth: how OAuth is done; None finds out by itself.
         transport_fallback: ``"sse"`` tries the older transport where this one is not spoken.
     """
 
     transport: Literal["http"] = "http"
-    url: Annotated[StrictStr, AfterValidator(_web_address)]
+    url: _Address
     headers: dict[StrictStr, StrictStr] | None = Field(default=None, repr=False)
+    auth: AuthRow | None = None
     transport_fallback: Literal["sse"] | None = None
 
-    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """The fields of the repr; the address without its secret parts."""
-        for name, value in super().__repr_args__():
-            yield name, redact_url(self.url) if name == "url" else value
+    @property
+    def has_own_authorization(self) -> bool:
+        """Whether a header of the row, or its address, authorises: OAuth has no part in it then."""
+        names = {name.strip().lower() for name in self.headers or {}}
+        return "authorization" in names or _has_user(self.url)
 
 
 ServerRow: TypeAlias = StdioServerRow | HttpServerRow
@@ -252,6 +358,17 @@ def hook_field_names() -> tuple[str, ...]:
     return tuple(to_camel(name) for name in HookRow.model_fields)
 
 
+def sampling_field_names() -> tuple[str, ...]:
+    """The JSON names of the fields of ``sampling``."""
+    return tuple(to_camel(name) for name in SamplingRow.model_fields)
+
+
+def auth_field_names(path: tuple[str | int, ...]) -> tuple[str, ...]:
+    """The JSON names of the fields of the object at a path that begins with ``auth``."""
+    model = IdentityProviderRow if "identityProvider" in path[1:-1] else AuthRow
+    return tuple(to_camel(name) for name in model.model_fields)
+
+
 def copied_row(row: ServerRow) -> ServerRow:
     """A copy that shares nothing with the row; what was absent stays absent (pool spec §2)."""
     return row.model_copy(deep=True)
@@ -266,7 +383,7 @@ def same_connection(a: ServerRow, b: ServerRow) -> bool:
 
 
 def _connection(row: ServerRow) -> tuple[object, ...]:
-    ours = (row.era, row.roots or (), row.log_level)
+    ours = (row.era, row.roots or (), row.log_level, row.sampling or SamplingRow())
     if isinstance(row, StdioServerRow):
         spoken: tuple[object, ...] = (
             row.command,
@@ -276,5 +393,5 @@ def _connection(row: ServerRow) -> tuple[object, ...]:
             row.child_env,
         )
     else:
-        spoken = (row.url, row.headers or {}, row.transport_fallback)
+        spoken = (row.url, row.headers or {}, row.auth or AuthRow(), row.transport_fallback)
     return (row.enabled, row.transport, *spoken, *ours)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.abc
 
+from host.pool.auth.pool_logins import PoolLogins
 from host.pool.bounded import checked_seconds
 from host.pool.calling import NO_OUTPUT, Caller, CallOptions
 from host.pool.commons import Commons
+from host.pool.contents import ContentRequests
 from host.pool.direct_use import DirectUse
 from host.pool.fleet import Fleet
 from host.pool.hook_runner import run_hooks
 from host.pool.offering import Offering
+from host.pool.pool_contents import PoolContents
 from host.pool.pool_events import NotificationListener, PoolEvents, PoolListener
 from host.pool.pool_reading import PoolReading
 from host.pool.probing import probe_with, row_connect_seconds
@@ -27,7 +30,7 @@ from host.pool.server_state import ProbeReport
 from host.pool.settings import PoolSettings
 from host.pool.syncing import Load, Syncing, loaded_rows
 from host.pool.tool_finder import ToolFinder
-from host.pool.tool_index import scope_of
+from host.pool.tool_index import IndexedTool, scope_of
 from host.records import HookContext, HookEvent, HookOutcome
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class ServerPool(PoolReading):
+class ServerPool(PoolReading, PoolContents, PoolLogins):
     """Connected servers, their tools, and calls to them. Made by ``ServerPool.open``.
 
     Nothing here connects in the background: servers are dialled by a sync and by use. ``servers``
@@ -61,11 +64,12 @@ class ServerPool(PoolReading):
             )
         self._fleet = Fleet(self._commons, self._events, cache)
         self._offering = Offering(self._fleet, self._events, settings.tools_token_warning)
-        roster = Roster(self._fleet, self._events, settings)
+        roster = Roster(group, self._fleet, self._events, settings)
         self._syncing = Syncing(group, self._fleet, roster, self._events, load)
         finder = ToolFinder(self._fleet, lambda: self._offering.index, indexes=settings.index_tools)
         self._caller = Caller(self._fleet, finder, self._events, cache, settings)
         self._direct = DirectUse(self._fleet)
+        self._requests = ContentRequests(self._commons, self._fleet, self._direct)
 
     @classmethod
     def open(
@@ -143,6 +147,18 @@ class ServerPool(PoolReading):
         self._check_open()
         await self._syncing.reconnect(server_id, rows)
 
+    def wake(self, names: Iterable[str], *, servers: Iterable[str] | None = None) -> None:
+        """Begin to dial the servers of these tools, which will be called; returns at once.
+
+        Unknown, hidden and out-of-scope names are passed over, as are servers that failed a short
+        while ago.
+        """
+        scope = scope_of(servers)
+        for name in names if self._is_open else ():
+            found = self._offering.index.resolve(name, scope=scope)
+            if isinstance(found, IndexedTool):
+                self._fleet.wake(self._fleet.entries[found.server_id])
+
     async def call(
         self,
         name: str,
@@ -154,6 +170,7 @@ class ServerPool(PoolReading):
         max_result_chars: int | None = None,
         cache: bool = True,
         hidden: bool = False,
+        written_for: Mapping[str, Any] | None = None,
     ) -> str:
         """The answer of a tool as text; ``(no output)`` for none. Connects its server if due.
 
@@ -162,6 +179,8 @@ class ServerPool(PoolReading):
             timeout_seconds, coerce, max_result_chars: None leaves them to row and pool.
             cache: False asks even where an answer is kept.
             hidden: True reaches tools that are kept from the model.
+            written_for: the schema that the arguments were written for, where the tool may have
+                another one by now: they are then judged by that one, and not sent blindly.
 
         Raises:
             PoolError: ``unknown-tool``, ``out-of-scope``, ``invalid-arguments``, ``timeout``, or
@@ -176,6 +195,7 @@ class ServerPool(PoolReading):
             max_result_chars=max_result_chars,
             cache=cache,
             hidden=hidden,
+            written_for=written_for,
         )
         return await self._caller.text(name, arguments, options) or NO_OUTPUT
 
@@ -251,6 +271,7 @@ class ServerPool(PoolReading):
             event,
             context,
             self._call_hook,
+            ready=self._direct.awake,
             now=self._settings.now,
             servers=scope_of(servers),
             on_notice=on_notice,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from host.pool.rows import ServerRow
 
-ServerStatus = Literal["disabled", "idle", "connecting", "ready", "error"]
+ServerStatus = Literal["disabled", "idle", "connecting", "ready", "error", "needs-auth"]
+"""``needs-auth``: a person has to log in (``ServerPool.login``); nothing is dialled before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class ToolState:
         name: the server's own name; qualified: what the model calls it.
         hidden: True when the row keeps it from the model.
         tokens: estimate of what its whole definition costs in a request.
+        withheld: why the model is not offered it whatever the row says; None for no such reason.
     """
 
     name: str
@@ -30,6 +32,7 @@ class ToolState:
     annotations: Mapping[str, Any] | None
     hidden: bool
     tokens: int
+    withheld: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

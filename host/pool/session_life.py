@@ -1,10 +1,10 @@
-"""What happens in an open session beside calls: changes of the tools, log lines, roots."""
+"""What happens in an open session beside calls: changes of the lists, log levels."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Container, Coroutine
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp import MCPError
@@ -13,21 +13,21 @@ from mcp_types import (
     CallToolResult,
     DiscoverResult,
     EmptyResult,
-    ListRootsResult,
-    Root,
     ServerNotification,
     SetLevelRequest,
     SetLevelRequestParams,
+    SubscriptionFilter,
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from host.pool.attempts import KnownEra
 from host.pool.failure_words import reason_words
+from host.pool.kept_lists import KeptLists
 from host.pool.row_secrets import row_redactor
 
 if TYPE_CHECKING:
-    from mcp.client import Client, ClientRequestContext
-    from mcp.client.session import ListRootsFnT
+    from mcp.client import Client
 
     from host.pool.rows import ServerRow
 
@@ -39,6 +39,8 @@ MAX_BURST_SECONDS = 5.0
 _LISTEN_SECONDS = 1.0
 _MAX_LISTEN_SECONDS = 60.0
 
+Learn = Callable[["Client"], Coroutine[Any, Any, None]]
+"""Asks the server who it is, beside its calls."""
 Relist = Callable[["Client"], Awaitable[bool]]
 """Lists the tools again; True when that changed something."""
 
@@ -48,10 +50,12 @@ class SessionLife:
 
     Attributes:
         end: set it to end the session; it is set when the server's side ends.
+        lists: the server's resources and prompts as last listed.
     """
 
     def __init__(self, row: ServerRow, on_notice: Callable[[str, str], None]) -> None:
         self.end = anyio.Event()
+        self.lists = KeptLists()
         self._row = row
         self._redactor = row_redactor(row)
         self._on_notice = on_notice
@@ -59,19 +63,26 @@ class SessionLife:
         self._quiet_seconds = QUIET_SECONDS
 
     def hear(self, notification: ServerNotification) -> None:
-        """Take note of what the server says of its tools."""
+        """Take note of what the server says of its lists."""
         if isinstance(notification, ToolListChangedNotification):
             self._changed.set()
+        self.lists.hear(notification.method)
 
-    async def live(self, client: Client, relist: Relist | None) -> None:
+    async def live(
+        self, client: Client, relist: Relist | None, *, learn: Learn | None = None
+    ) -> None:
         """Serve until ``end``; without ``relist`` changes of the tools are not looked at."""
         async with anyio.create_task_group() as tasks:
+            if learn is not None:
+                tasks.start_soon(learn, client)
+            promised = _promised_changes(client, tools=relist is not None)
             if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                capabilities = client.server_capabilities.tools
-                if relist is not None and capabilities and capabilities.list_changed:
-                    tasks.start_soon(self._listen, client)
-            elif self._row.log_level and client.server_capabilities.logging:
-                tasks.start_soon(self._set_log_level, client)
+                if promised:
+                    tasks.start_soon(self._listen, client, promised)
+            else:
+                self.lists.watch(promised)
+                if self._row.log_level and client.server_capabilities.logging:
+                    tasks.start_soon(self._set_log_level, client)
             if relist is not None:
                 tasks.start_soon(self._watch, client, relist)
             await self.end.wait()
@@ -102,15 +113,20 @@ class SessionLife:
             if anyio.current_time() >= last:
                 self._changed = anyio.Event()
 
-    async def _listen(self, client: Client) -> None:
+    async def _listen(self, client: Client, promised: frozenset[str]) -> None:
         """Keep the stream of changes open that 2026-07-28 has; its events reach ``hear``."""
         delay, opened = _LISTEN_SECONDS, False
         while True:
             try:
-                async with client.listen(tools_list_changed=True) as changes:
-                    if opened:
+                async with client.listen(
+                    tools_list_changed="tools" in promised,
+                    resources_list_changed="resources" in promised,
+                    prompts_list_changed="prompts" in promised,
+                ) as changes:
+                    if opened and "tools" in promised:
                         self._changed.set()  # something may have been missed
                     opened, delay = True, _LISTEN_SECONDS
+                    self.lists.watch(_heard_changes(changes.honored))
                     async for _ in changes:
                         pass
             except MCPError:
@@ -118,6 +134,7 @@ class SessionLife:
                     return  # it does not offer the stream
             except SubscriptionLost:
                 pass
+            self.lists.watch(())
             await anyio.sleep(delay)
             delay = min(2 * delay, _MAX_LISTEN_SECONDS)
 
@@ -134,32 +151,48 @@ class SessionLife:
         return reason_words(error, self._redactor)
 
 
-async def learn_of_server(client: Client) -> None:
-    """Ask a server of a pinned newer era who it is; the SDK then assumes instead of asking.
+def _promised_changes(client: Client, *, tools: bool) -> frozenset[str]:
+    """The lists whose changes the server would tell of, by capability; tools only if wanted."""
+    declared = client.server_capabilities
+    changes = {
+        "tools": tools and declared.tools and declared.tools.list_changed,
+        "resources": declared.resources and declared.resources.list_changed,
+        "prompts": declared.prompts and declared.prompts.list_changed,
+    }
+    return frozenset(capability for capability, is_told in changes.items() if is_told)
 
-    Capabilities and instructions would stay unknown. A server that does not answer is taken as
-    the SDK assumed it.
+
+def _heard_changes(honoured: SubscriptionFilter) -> frozenset[str]:
+    """The lists whose changes the server has agreed to tell of."""
+    agreed = {
+        "resources": honoured.resources_list_changed,
+        "prompts": honoured.prompts_list_changed,
+    }
+    return frozenset(capability for capability, is_heard in agreed.items() if is_heard)
+
+
+async def learn_of_server(client: Client) -> bool:
+    """Ask a server that was not probed who it is; whether it answered.
+
+    The SDK assumes instead of asking: capabilities and instructions would stay unknown, or old.
+    A server that does not answer is taken as it was assumed to be.
     """
     session = client.session
     try:
         answer = await session.send_discover(client.protocol_version)
         session.adopt(DiscoverResult.model_validate(answer, by_name=False))
     except (MCPError, ValueError, RuntimeError):
-        return
+        return False
+    return True
 
 
-def list_roots(roots: Sequence[str]) -> ListRootsFnT:
-    """A callback that answers with the row's roots, addresses or paths; many servers ask."""
-    answer = ListRootsResult(
-        roots=[
-            Root(uri=root if "://" in root else Path(root).absolute().as_uri()) for root in roots
-        ]
-    )
-
-    async def callback(context: ClientRequestContext) -> ListRootsResult:
-        return answer
-
-    return callback
+def negotiated_era(client: Client, asked_at: datetime) -> KnownEra:
+    """The era a client speaks in, so that the next one need not ask."""
+    found = client.session.discover_result
+    if found is None or client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return KnownEra(mode="legacy", asked_at=asked_at)
+    said = found.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return KnownEra(mode=client.protocol_version, discovered=said, asked_at=asked_at)
 
 
 def read_past_output_schemas(

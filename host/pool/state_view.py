@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from host.pool.entry import Entry
-from host.pool.rows import HookRow, HttpServerRow, ServerRow, StdioServerRow, copied_row
-from host.pool.server_state import ServerState
+from host.pool.rows import (
+    AuthRow,
+    HookRow,
+    HttpServerRow,
+    IdentityProviderRow,
+    ServerRow,
+    StdioServerRow,
+    copied_row,
+)
+from host.pool.server_state import ServerState, ToolState
 from host.pool.tool_index import ListedServer, tool_states
-from host.text.redaction import REDACTED, Redactor, redact_url
+from host.pool.written_secrets import shown_fields
+from host.text.redaction import REDACTED, Redactor
 
 
 def server_state(entry: Entry, *, secrets: bool) -> ServerState:
@@ -23,37 +33,49 @@ def server_state(entry: Entry, *, secrets: bool) -> ServerState:
         label=row.effective_label,
         row=copied_row(row) if secrets else blanked_row(row, entry.redactor),
         status=entry.status,
-        error=entry.failure.text if entry.failure else "",
-        tools=tool_states(ListedServer(row=row, tools=entry.listing)),
+        error=entry.error,
+        tools=tuple(_shown(tool, entry.redactor) for tool in _tools(entry)),
         stale=entry.stale,
         era=client.protocol_version if client else None,
         tools_fingerprint=entry.fingerprint,
         pid=connection.pid if connection else None,
         started_at=entry.started_at,
         retry_at=entry.retry_at,
-        instructions=client.instructions if client else None,
-        capabilities=_capabilities(client) if client else None,
+        instructions=redact(client.instructions) if client and client.instructions else None,
+        capabilities=entry.redactor.redact_values(_capabilities(client)) if client else None,
         stderr_tail=redact(words),
+    )
+
+
+def _tools(entry: Entry) -> tuple[ToolState, ...]:
+    return tool_states(ListedServer(row=entry.row, tools=entry.listing))
+
+
+def _shown(tool: ToolState, redactor: Redactor) -> ToolState:
+    """The tool with nothing in what describes it that may be a secret; its names stay."""
+    if not redactor:
+        return tool
+    return replace(
+        tool,
+        description=redactor.redact(tool.description),
+        title=tool.title and redactor.redact(tool.title),
+        annotations=redactor.redact_values(tool.annotations),
     )
 
 
 def blanked_row(row: ServerRow, redactor: Redactor) -> ServerRow:
     """A copy with every value of ``env`` and ``headers`` blanked.
 
-    The same values are taken out of command, folder, roots, arguments, address and hook arguments
+    Secrets are taken out of command, folder, roots, arguments, address and hook arguments as well
     (pool spec §9 [H]).
     """
-    hooks = row.hooks and tuple(_blanked_hook(hook, redactor) for hook in row.hooks)
-    roots = row.roots and tuple(redactor.redact(root) for root in row.roots)
-    shown: dict[str, Any] = {"hooks": hooks, "roots": roots}
+    shown = shown_fields(vars(row), redactor)
+    shown["hooks"] = row.hooks and tuple(_blanked_hook(hook, redactor) for hook in row.hooks)
     if isinstance(row, StdioServerRow):
-        shown["command"] = redactor.redact(row.command)
-        shown["cwd"] = row.cwd and redactor.redact(row.cwd)
         shown["env"] = _blanked(row.env)
-        shown["args"] = row.args and tuple(redactor.redact(arg) for arg in row.args)
     elif isinstance(row, HttpServerRow):
         shown["headers"] = _blanked(row.headers)
-        shown["url"] = redactor.redact(redact_url(row.url))
+        shown["auth"] = row.auth and _blanked_auth(row.auth)
     return row.model_copy(update=shown, deep=True)
 
 
@@ -61,18 +83,20 @@ def _blanked(values: dict[str, Any] | None) -> dict[str, str] | None:
     return None if values is None else dict.fromkeys(values, REDACTED)
 
 
+def _blanked_auth(auth: AuthRow) -> AuthRow:
+    shown = _blanked_client(auth)
+    provider = auth.identity_provider
+    blanked = provider and provider.model_copy(update=_blanked_client(provider))
+    return auth.model_copy(update=shown | {"identity_provider": blanked})
+
+
+def _blanked_client(client: AuthRow | IdentityProviderRow) -> dict[str, Any]:
+    shown = shown_fields(vars(client))
+    return shown | {"client_secret": client.client_secret and REDACTED}
+
+
 def _blanked_hook(hook: HookRow, redactor: Redactor) -> HookRow:
-    return hook.model_copy(update={"args": _redacted(hook.args, redactor)})
-
-
-def _redacted(value: Any, redactor: Redactor) -> Any:
-    if isinstance(value, str):
-        return redactor.redact(value)
-    if isinstance(value, dict):
-        return {name: _redacted(inner, redactor) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_redacted(inner, redactor) for inner in value]
-    return value
+    return hook.model_copy(update=shown_fields(vars(hook), redactor))
 
 
 def _capabilities(client: Any) -> dict[str, Any]:

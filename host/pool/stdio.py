@@ -20,6 +20,7 @@ from mcp.shared.message import SessionMessage
 from host.pool.child_process import ChildProcess
 from host.pool.guard import ProcessGuard
 from host.pool.line_splitter import MAX_LINE_BYTES, LineSplitter, LineTooLong
+from host.pool.line_writer import LineWriter
 from host.pool.message_text import read_message
 from host.pool.row_secrets import row_redactor
 from host.pool.stderr_tail import StderrTail
@@ -67,17 +68,17 @@ class StdioTransport:
         self._splitter = LineSplitter(max_line_bytes)
         self._redactor = row_redactor(row)
         self._stderr = StderrTail(self._redactor)
+        self._printed = StderrTail(self._redactor)
+        self._is_heard = False
         self._fault = ""
         self._stopping = False
         self._read_done = anyio.Event()
         self._stderr_done = anyio.Event()
-        self._write_done = anyio.Event()
         self._child: ChildProcess | None = None
         self._tasks: anyio.abc.TaskGroup | None = None
         self._inbox: MemoryObjectSendStream[SessionMessage | Exception]
         self._from_child: MemoryObjectReceiveStream[SessionMessage | Exception]
-        self._to_child: MemoryObjectSendStream[SessionMessage]
-        self._outbox: MemoryObjectReceiveStream[SessionMessage]
+        self._to_child: LineWriter
 
     @property
     def pid(self) -> int | None:
@@ -85,8 +86,11 @@ class StdioTransport:
         return self._child.pid if self._child else None
 
     def stderr_tail(self) -> str:
-        """The child's last words on stderr, readable and without its secrets; "" for none."""
-        return self._stderr.text()
+        """The last words on stderr, readable and without the child's secrets; "" for none.
+
+        A child that said nothing there, nor sent a message, may have put its words on stdout.
+        """
+        return self._stderr.text() or ("" if self._is_heard else self._printed.text())
 
     def end_note(self) -> str:
         """Why the transport ended, as a clause without subject; "" while it works."""
@@ -113,11 +117,9 @@ class StdioTransport:
         self._inbox, self._from_child = anyio.create_memory_object_stream[
             SessionMessage | Exception
         ](_READ_AHEAD)
-        self._to_child, self._outbox = anyio.create_memory_object_stream[SessionMessage](
-            _READ_AHEAD
-        )
+        self._to_child = LineWriter(self._child.stdin, self._deafened)
         self._tasks = await anyio.create_task_group().__aenter__()
-        for work in (self._read, self._write, self._drain_stderr, self._watch_exit):
+        for work in (self._read, self._drain_stderr, self._watch_exit):
             self._tasks.start_soon(work, self._child)
         return self._from_child, self._to_child
 
@@ -132,17 +134,15 @@ class StdioTransport:
         assert self._tasks is not None
         self._stopping = True
         self._from_child.close()  # the reader goes on and throws away what comes
-        self._to_child.close()
         try:
-            with anyio.move_on_after(_FLUSH_SECONDS, shield=True):
-                await self._write_done.wait()
+            await self._to_child.finish(_FLUSH_SECONDS)
             await self._child.stop()
         finally:
             self._tasks.cancel_scope.cancel()
             self._tasks.cancel_scope.shield = True
             await self._tasks.__aexit__(None, None, None)
-            for stream in (self._inbox, self._from_child, self._to_child, self._outbox):
-                stream.close()
+            self._inbox.close()
+            self._from_child.close()
 
     async def _read(self, child: ChildProcess) -> None:
         try:
@@ -169,6 +169,7 @@ class StdioTransport:
         except ValueError:
             self._note_noise(line)
             return
+        self._is_heard = True
         try:
             try:
                 self._inbox.send_nowait(SessionMessage(message))
@@ -181,26 +182,26 @@ class StdioTransport:
         if self._stopping:
             return
         self.noise_count += 1
+        if not self._is_heard:
+            self._printed.add(line + b"\n")
         if self.noise_count == 1 and self._on_noise:
             text = clean_terminal(line.decode("utf-8", "replace")).strip()
             text = self._redactor.redact(text)
             self._on_noise(text if len(text) <= MAX_NOISE_CHARS else text[:MAX_NOISE_CHARS] + "…")
 
-    async def _write(self, child: ChildProcess) -> None:
-        try:
-            async for item in self._outbox:
-                line = item.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
-                await child.stdin.send(line.encode())
-        except _GONE:
-            # It may live on, deaf; ending the session beats letting every call run out its time.
-            if not self._stopping:
-                with anyio.move_on_after(_LAST_WORDS_SECONDS):
-                    await child.wait()
-                if child.exit_code is None:
-                    self._fault = self._fault or "stopped reading its input"
-                self._inbox.close()
-        finally:
-            self._write_done.set()
+    async def _deafened(self) -> None:
+        """End the session of a child that reads no more; it may live on.
+
+        That beats letting every call run out its time.
+        """
+        assert self._child is not None
+        if self._stopping:
+            return
+        with anyio.move_on_after(_LAST_WORDS_SECONDS):
+            await self._child.wait()
+        if self._child.exit_code is None:
+            self._fault = self._fault or "stopped reading its input"
+        self._inbox.close()
 
     async def _drain_stderr(self, child: ChildProcess) -> None:
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import anyio
 
@@ -10,6 +11,7 @@ from host.errors import PoolError
 from host.pool.entry import Entry
 from host.pool.fleet import Fleet
 from host.pool.naming import could_own, namespace_owners
+from host.pool.redial import BROKEN
 from host.pool.tool_index import IndexedTool, Scope, ToolIndex, is_in_scope
 
 
@@ -25,6 +27,11 @@ class ToolFinder:
         self._fleet = fleet
         self._index = index
         self._indexes = indexes
+
+    def schema(self, name: str) -> Mapping[str, Any] | None:
+        """What the tool's arguments have to fit as far as is known; None for no such tool."""
+        known = self._index().entries.get(name)
+        return known.tool.input_schema if known else None
 
     async def find(
         self, name: str, *, scope: Scope = None, hidden: bool = False
@@ -45,21 +52,37 @@ class ToolFinder:
         entry = self._fleet.entries[found.server_id]
         if not is_up(entry):
             await self._fleet.ensure(entry)
-            found = self._resolved(name, scope, hidden)
+            found = self._resolved(name, scope, hidden, was_of=entry)
             entry = self._fleet.entries[found.server_id]
         if not is_up(entry):
             raise self._down(name, entry)
         self._fleet.touch(entry)
         return entry, found
 
-    def _resolved(self, name: str, scope: Scope, hidden: bool) -> IndexedTool:
+    def _resolved(
+        self, name: str, scope: Scope, hidden: bool, *, was_of: Entry | None = None
+    ) -> IndexedTool:
+        """The tool; ``was_of`` is the server that had it a moment ago."""
         found = self._index().resolve(name, scope=scope, hidden=hidden)
         if isinstance(found, IndexedTool):
             return found
-        raise PoolError(found, f'there is no tool "{name}"', tool_name=name)
+        if was_of is None:
+            raise PoolError(found, f'there is no tool "{name}"', tool_name=name)
+        label = was_of.row.effective_label
+        raise PoolError(
+            found,
+            f'the tool "{name}" is gone: server "{label}" does not list it any more',
+            server_id=was_of.id,
+            tool_name=name,
+        )
 
     async def _wake(self, name: str, scope: Scope) -> None:
         """Dial the servers in scope that may own the name and are due, side by side."""
+        for entry in list(self._fleet.entries.values()):
+            is_candidate = is_in_scope(entry.id, scope) and entry.connection is None
+            if is_candidate and could_own(entry.row.effective_slug, name):
+                await entry.settled.wait()  # what is saved of it may be on its way
+                await self._fleet.look_again(entry)
         owners = namespace_owners(entry.row for entry in self._fleet.entries.values())
         now = anyio.current_time()
         woken = [
@@ -89,7 +112,7 @@ class ToolFinder:
     def _when(self, entry: Entry) -> str:
         wait = entry.clock.wait_seconds(anyio.current_time())
         if wait is None:
-            return "; it failed too often and waits to be reconnected"
+            return f"; {BROKEN}"
         return f"; it can be tried again in {wait:.0f} s" if wait >= 1 else ""
 
 

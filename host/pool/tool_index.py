@@ -242,6 +242,7 @@ def tool_states(server: ListedServer) -> tuple[ToolState, ...]:
             annotations=tool.annotations,
             hidden=is_hidden(tool, server.row),
             tokens=tool.tokens,
+            withheld=tool.withheld,
         )
         for tool in server.tools
     )

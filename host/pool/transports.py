@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
+UNREADABLE = "sent an answer that cannot be read"
+"""How the error begins that stands for an answer which is no message."""
+
 
 class ServerTransport(Protocol):
     """A way to a server: entered once, it yields the SDK's pair of streams."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-EXPANDED_FIELDS = ("command", "args", "env", "cwd", "url", "headers")
+EXPANDED_FIELDS = ("command", "args", "env", "cwd", "url", "headers", "auth")
 """The fields of a row in which variables are filled (pool spec §20)."""
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -43,6 +43,17 @@ def variable_names(text: str) -> tuple[str, ...]:
     """The names of the variables that a text mentions, whether they have a value or not."""
     found = (match["name"] or match["bare"] for match in _VARIABLE.finditer(text))
     return tuple(dict.fromkeys(name for name in found if name))
+
+
+def one_spelling(text: str) -> str:
+    """The text with each variable written as ``${VAR}`` or ``${VAR:-default}``."""
+
+    def respelled(match: re.Match[str]) -> str:
+        default = match["default"]
+        name = match["name"] or match["bare"] or match["asked"]
+        return f"${{{name}}}" if default is None else f"${{{name}:-{default}}}"
+
+    return _VARIABLE.sub(respelled, text)
 
 
 def expand_row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,9 @@ from mcp_types import (
     RequestId,
 )
 
-from host.pool.result_mending import MENDED_METHODS, mend_result
+from host.pool.call_progress import PROGRESS_METHOD, with_floats
+from host.pool.content_mending import mend_answer
+from host.pool.result_mending import MENDED_METHODS
 from host.pool.transports import ServerTransport
 
 if TYPE_CHECKING:
@@ -25,13 +27,17 @@ if TYPE_CHECKING:
 
     from mcp.client._transport import ReadStream, TransportStreams, WriteStream
 
+MAX_NOTICES = 1000
+"""How many lines one connection is told of; no server may fill a log."""
+
 
 class MendedTransport:
     """A server's transport with its answers mended.
 
     Args:
-        on_notice: told each line about something that was dropped or changed.
+        on_notice: told each line about something that was dropped or changed, once.
         on_end: called once when the server's side has ended, whatever the reason.
+        redact: takes secrets out of what errors say, which the SDK puts into logs and traces.
     """
 
     def __init__(
@@ -40,12 +46,15 @@ class MendedTransport:
         *,
         on_notice: Callable[[str], None],
         on_end: Callable[[], None],
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._inner = inner
+        self._redact = redact
         self._on_notice = on_notice
         self._on_end = on_end
         self._asked: dict[RequestId, tuple[str, str | None]] = {}
         self._found: tuple[str, str] | None = None
+        self._told: set[str] = set()
 
     @property
     def pid(self) -> int | None:
@@ -99,11 +108,21 @@ class MendedTransport:
         if isinstance(message, JSONRPCResponse):
             asked = self._forget(message.id)
             if asked is not None:
-                message.result, notices = mend_result(*asked, message.result)
-                for notice in notices:
-                    self._on_notice(notice)
-        elif isinstance(message, JSONRPCError) and message.id is not None:
-            self._forget(message.id)
+                message.result, notices = mend_answer(*asked, message.result)
+                self._tell(notices)
+        elif isinstance(message, JSONRPCError):
+            message.error.message = self._redact(message.error.message)
+            if message.id is not None:
+                self._forget(message.id)
+        elif isinstance(message, JSONRPCNotification) and message.method == PROGRESS_METHOD:
+            message.params = with_floats(message.params)
+
+    def _tell(self, notices: Iterable[str]) -> None:
+        """Tell what has not been told of this connection; a list may be asked for many times."""
+        for notice in notices:
+            if notice not in self._told and len(self._told) < MAX_NOTICES:
+                self._told.add(notice)
+                self._on_notice(notice)
 
     def _forget(self, identifier: RequestId) -> tuple[str, str | None] | None:
         """What was asked under this id; a server may send a number back as text (sdk coerces)."""

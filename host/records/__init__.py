@@ -1,5 +1,15 @@
 """Frozen records that travel between the rooms. Nothing here does anything."""
 
+from host.records.contents import (
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptMessages,
+    Resource,
+    ResourceContent,
+    ResourceTemplate,
+    ServerInstructions,
+)
 from host.records.events import PoolEvent, RunEvent, RunEventKind, event_json
 from host.records.hooks import (
     HOOK_EVENTS,
@@ -57,11 +67,19 @@ __all__ = [
     "LedgerEntry",
     "Message",
     "PoolEvent",
+    "Prompt",
+    "PromptArgument",
+    "PromptMessage",
+    "PromptMessages",
     "RequestPurpose",
     "RequestTrace",
+    "Resource",
+    "ResourceContent",
+    "ResourceTemplate",
     "Run",
     "RunEvent",
     "RunEventKind",
+    "ServerInstructions",
     "StopReason",
     "SystemMessage",
     "ToolCall",

@@ -20,10 +20,20 @@ RunEventKind = Literal[
     "done",
 ]
 
-PoolEventKind = Literal["connect", "connect-failed", "close", "tools-changed", "call", "log"]
+PoolEventKind = Literal[
+    "connect",
+    "connect-failed",
+    "close",
+    "tools-changed",
+    "call",
+    "progress",
+    "elicitation",
+    "sampling",
+    "log",
+]
 
 CloseReason = Literal[
-    "idle", "stop", "reconnect", "removed", "changed", "redial", "shutdown", "crash"
+    "idle", "stop", "reconnect", "removed", "changed", "redial", "shutdown", "crash", "needs-auth"
 ]
 
 
@@ -65,7 +75,14 @@ class PoolEvent:
         tool_name: the qualified name called.
         code: the pool error code of a failed call.
         chars: length of a result before any cut.
-        text: a log line of the server, cleaned for terminals.
+        progress, total: how far a call is and where it ends (``progress``); in the server's own
+            units, ``total`` None when it does not know.
+        mode, action: of an ``elicitation`` that was answered: ``form`` or ``url``; ``accept``,
+            ``decline`` or ``cancel``. What a person answered is in no event.
+        prompt_tokens, completion_tokens: what a ``sampling`` request of a server took.
+        text: a log line, or what a call's ``progress`` is at; cleaned for terminals.
+        source: who wrote a ``log`` line: the ``server`` itself, or the ``pool`` about it.
+        logger: what the server calls the part of it that wrote the line.
     """
 
     kind: PoolEventKind
@@ -87,8 +104,16 @@ class PoolEvent:
     chars: int | None = None
     truncated: bool | None = None
     cached: bool | None = None
+    progress: float | None = None
+    total: float | None = None
+    mode: str | None = None
+    action: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     level: str | None = None
     text: str | None = None
+    source: Literal["server", "pool"] | None = None
+    logger: str | None = None
 
 
 def event_json(event: RunEvent | PoolEvent) -> dict[str, Any]:

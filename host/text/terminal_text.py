@@ -39,6 +39,9 @@ _STRAY_JOINERS = re.compile(
     rf"|[{JOINERS}](?![{JOINERS}]*+[^\x00-\x7f])"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNPRINTED_IN_JSON = re.compile(
+    f"[\x7f-\x9f\u2028\u2029\ud800-\udfff{INVISIBLE}{JOINERS}]"  # lower ones JSON escapes itself
+)
 
 
 def clean_terminal(text: str) -> str:
@@ -53,3 +56,15 @@ def one_line(text: str) -> str:
     if not text.isprintable():
         text = clean_terminal(" ".join(text.split()))
     return " ".join(text.split())
+
+
+def printable_json(text: str) -> str:
+    """The JSON text with escapes for what a terminal would act on or hide; it reads back alike."""
+    if text.isprintable():
+        return text
+    return _UNPRINTED_IN_JSON.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

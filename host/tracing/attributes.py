@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
@@ -28,7 +28,7 @@ class TracedModel:
     """
 
     name: str | None = None
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     max_tokens: int | None = None
     temperature: float | None = None
 

@@ -28,7 +28,8 @@ from host.errors import (
     StreamBroken,
     WireError,
 )
-from host.text.redaction import Redactor, redact_url, secret_values
+from host.text.redaction import Redactor, redact_url
+from host.text.secret_values import secret_values
 from host.text.truncation import truncate_text
 from host.wire.error_bodies import error_of_event, said_in, status_in
 from host.wire.retry import is_overflow, is_transient_status

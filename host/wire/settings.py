@@ -24,14 +24,14 @@ class EndpointSettings:
     """Where an OpenAI-compatible endpoint is, and how long it may be silent.
 
     Attributes:
-        base_url: with the API's prefix, ``http://localhost:8080/v1``.
+        base_url: with the API's prefix, ``http://localhost:8080/v1``; it may hold credentials.
         api_key: None or "" for none.
         request_timeout_seconds: longest silence in an answer; 0 or less waits for ever.
         first_token_seconds: longest wait for the first token; 0 or less means the same as the
             request timeout, None means ``FIRST_TOKEN_FACTOR`` times it.
     """
 
-    base_url: str
+    base_url: str = field(repr=False)
     api_key: str | None = field(default=None, repr=False)
     request_timeout_seconds: float = 0
     first_token_seconds: float | None = None

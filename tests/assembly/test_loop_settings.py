@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.assembly.loop_settings import DEFAULT_SYSTEM_PROMPT, approver, loop_settings
+from host.catalogue.resource_tools import RESOURCE_TOOLS
 from host.config import AgentSettings
 from host.loop import AgentLoopOptions
-from host.records import ToolCallRequest, TurnUsage
+from host.records import ServerInstructions, ToolCallRequest, TurnUsage
 from tests.fakes.loop_peers import MemoryTool, MemoryToolbox, ScriptedModel, saying
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -70,4 +71,34 @@ def test_calls_are_judged_only_where_the_configuration_says_how() -> None:
         judge = approver(agent, catalogue, trusted)
         assert judge is not None
         word = judge(request)
+        assert (word if isinstance(word, str) else word[0]) == verdict  # type: ignore[index]
+
+
+WORDS = (ServerInstructions(server_id="docs", label="Docs", text="Ask me first."),)
+
+
+@given(settings, st.booleans())
+def test_what_servers_say_stands_behind_the_own_prompt_unless_nobody_would_read_it(
+    written: dict[str, Any], wanted: bool
+) -> None:
+    agent = AgentSettings(**written, server_instructions=wanted)
+    silent = loop_settings(agent, now=NOON)["system"]
+    system = loop_settings(agent, now=NOON, instructions=WORDS)["system"]
+    if wanted and agent.discovery != "guided":
+        assert system.startswith(f"{silent}\n\n# ")
+        assert system.count('<instructions server="Docs">\nAsk me first.\n</instructions>') == 1
+    else:
+        assert system == silent
+
+
+def test_tools_of_the_hosts_own_are_known_to_read_only() -> None:
+    for rules, verdict in (
+        ({"otherwise": "ask"}, "allow"),
+        ({"readOnly": "ask"}, "ask"),
+        ({"deny": ["read_resource"]}, "deny"),
+    ):
+        agent = AgentSettings.model_validate({"approve": rules})
+        judge = approver(agent, (), (), readers=RESOURCE_TOOLS)
+        assert judge is not None
+        word = judge(ToolCallRequest(id="1", name="read_resource"))
         assert (word if isinstance(word, str) else word[0]) == verdict  # type: ignore[index]

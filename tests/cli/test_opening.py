@@ -44,10 +44,11 @@ async def test_what_is_missing_is_counted_and_named_and_only_the_untold_is_expla
 
     with anyio.fail_after(30):
         async with open_pool(everything, hear) as pool:
+            line = connecting_line(pool)
             await settled.wait()
             missing, failures = missing_lines(pool, everything), failure_lines(pool)
             unknown = str(unknown_tool(pool, "dead__echo"))
-    assert connecting_line(everything) == "connecting to plain, dead, mute"
+    assert line == "connecting to plain, dead, mute"
     assert failures == ["✗ dead: exited with code 3: no licence"]
     assert missing == [
         "· mute: still connecting",
@@ -64,7 +65,7 @@ async def test_when_all_are_there_nothing_is_said() -> None:
             assert missing_lines(pool, config("plain")) == []
             assert failure_lines(pool) == []
             assert "tools list" in str(unknown_tool(pool, "other__tool"))
-    assert connecting_line(HostConfig()) == ""
+            assert connecting_line(pool) == ""
 
 
 async def test_a_sync_of_an_opened_pool_dials_what_is_due() -> None:

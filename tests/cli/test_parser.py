@@ -7,7 +7,7 @@ import pytest
 import host
 from host.cli.parser import build_parser
 
-COMMANDS = ["demo", "ask", "chat", "servers", "tools", "call", "check"]
+COMMANDS = ["demo", "ask", "chat", "servers", "tools", "call", "check", "import", "login", "logout"]
 
 
 @pytest.mark.parametrize(

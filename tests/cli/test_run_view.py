@@ -7,13 +7,20 @@ import re
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.cli.run_view import WORRYING, RunView, pool_line, receipt_lines, shortened
+from host.cli.run_view import (
+    WORRYING,
+    RunView,
+    pool_line,
+    progress_line,
+    receipt_lines,
+    shortened,
+)
 from host.cli.screen import Screen, duration
 from host.receipt import Receipt
 from host.records import PoolEvent, RunEvent
@@ -89,9 +96,16 @@ MARKS = ["\x1b[31m", "\x1b]0;t\x07", "\x1b", "\x9b2J", "\r\n", "\n", "\x00", "\u
 texts = st.lists(st.sampled_from([*MARKS, "word", " ", "é"]), max_size=40).map("".join)
 pool_events = st.builds(
     PoolEvent,
-    kind=st.sampled_from(["connect", "connect-failed", "close", "tools-changed", "call", "log"]),
+    kind=st.sampled_from(get_args(PoolEventKind)),
     server_id=st.none() | texts,
     at=st.just(NOON),
+    tool_name=st.none() | texts,
+    progress=st.none() | st.floats(-10, 1e9),
+    total=st.none() | st.floats(0.1, 1e9),
+    ok=st.none() | st.booleans(),
+    prompt_tokens=st.none() | counts,
+    source=st.sampled_from([None, "server", "pool"]),
+    logger=st.none() | texts,
     seconds=st.none() | spans,
     tools=st.none() | counts,
     error=st.none() | texts,
@@ -108,10 +122,86 @@ def test_a_pool_line_is_one_clean_line_or_nothing(event: PoolEvent) -> None:
     told: set[tuple[PoolEventKind, str | None]] = {("connect", None), ("connect-failed", None)}
     worth = (
         (event.kind, None) in told
+        or event.kind == "sampling"
         or (event.kind == "close" and event.reason == "crash")
         or (event.kind == "log" and event.level in WORRYING)
     )
     assert bool(line) == worth
+
+
+@given(pool_events)
+def test_how_far_a_call_is_stands_on_one_clean_line(event: PoolEvent) -> None:
+    assert progress_line(event).isprintable()
+
+
+def reported(seconds: float, progress: float, total: float | None = None, text: str = "") -> Any:
+    return PoolEvent(
+        kind="progress",
+        server_id="fs",
+        at=NOON + timedelta(seconds=seconds),
+        tool_name="fs__index",
+        progress=progress,
+        total=total,
+        text=text or None,
+    )
+
+
+def test_only_a_call_that_takes_long_says_how_far_it_is_and_now_and_then(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    view = RunView(Screen())
+    for tenth in range(100):
+        view(reported(tenth / 10, tenth, 100, "reading"))
+    assert capsys.readouterr().err.splitlines() == [
+        "… fs__index 30% reading",
+        "… fs__index 60% reading",
+        "… fs__index 90% reading",
+    ]
+    view(PoolEvent(kind="call", server_id="fs", at=NOON, tool_name="fs__index", ok=True))
+    view(reported(20, 1))
+    view(reported(22, 2))
+    assert capsys.readouterr().err == ""
+    view(reported(23, 3.5))
+    assert capsys.readouterr().err == "… fs__index 3.5\n"
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (
+            {"kind": "log", "level": "warning", "source": "server", "text": "disk full"},
+            "· fs says: disk full",
+        ),
+        (
+            {
+                "kind": "log",
+                "level": "error",
+                "source": "server",
+                "logger": "db",
+                "text": "disk full",
+            },
+            "· fs (db) says: disk full",
+        ),
+        (
+            {"kind": "log", "level": "warning", "source": "pool", "text": "prints no message"},
+            "· fs: prints no message",
+        ),
+        (
+            {"kind": "sampling", "ok": True, "prompt_tokens": 1200, "completion_tokens": 30},
+            "· fs asked the model: 1,200 + 30 tokens",
+        ),
+        (
+            {"kind": "sampling", "ok": False, "error": "the user said no"},
+            "· fs asked the model in vain: the user said no",
+        ),
+        ({"kind": "elicitation", "mode": "form", "action": "accept"}, ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_a_server_says_is_told_apart_from_what_is_said_of_it(
+    event: dict[str, Any], line: str
+) -> None:
+    assert pool_line(PoolEvent(server_id="fs", at=NOON, **event)) == line
 
 
 @given(texts, st.integers(1, 30))

@@ -39,7 +39,7 @@ def test_what_is_down_says_why_below_its_line(agent_host: CommandLine) -> None:
 def test_as_json_nothing_but_the_states_is_written(agent_host: CommandLine) -> None:
     agent_host.servers(
         {
-            "plain": plain_server(env={"SECRET": "hunter2"}),
+            "plain": plain_server("--task-tool", env={"SECRET": "hunter2"}),
             "dead": plain_server("--exit-at-start", "no licence"),
             "unset": {"url": "${NO_SUCH_VARIABLE}"},
         }
@@ -50,6 +50,8 @@ def test_as_json_nothing_but_the_states_is_written(agent_host: CommandLine) -> N
     assert (plain["status"], plain["era"], len(plain["tools"])) == ("ready", "2025-06-18", 12)
     assert plain["startedAt"].endswith("+00:00")
     assert isinstance(plain["pid"], int)
+    needs_task = "it can only be called as a task, and its server does not offer tasks"
+    assert plain["withheld"] == {"plain__task": needs_task}
     assert (dead["status"], dead["stderr"]) == ("error", "no licence")
     assert unset == {
         "id": "unset",

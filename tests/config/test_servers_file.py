@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, content: object, words: str
 def test_the_example_at_the_top_level_is_right() -> None:
     config = load_config(ROOT / "servers.example.json", env={})
     assert {row.id for row in config.rows if row.enabled} == {"clock", "notes", "units"}
-    assert [row.id for row in config.rows if not row.enabled] == ["remote"]
+    assert [row.id for row in config.rows if not row.enabled] == ["remote", "personal"]
     assert config.notices == ()
     assert config.unset == {}
 

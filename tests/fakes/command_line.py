@@ -48,6 +48,7 @@ def environment(folder: Path) -> dict[str, str]:
     """This process's environment without anything that names an endpoint or a servers file."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
     own = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    own["XDG_CACHE_HOME"] = str(folder / "cache")
     return {**kept, **own, "PYTHONUTF8": "1"}
 
 

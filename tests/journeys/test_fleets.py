@@ -22,7 +22,13 @@ def test_the_example_file_shows_a_fleet_that_is_ready(start: StartHost, tmp_path
     assert (ended.status, ended.err) == (0, "")
     tools = {state["id"]: state["tools"] for state in json.loads(ended.out)}
     states = {state["id"]: state["status"] for state in json.loads(ended.out)}
-    assert states == {"clock": "ready", "notes": "ready", "units": "ready", "remote": "disabled"}
+    assert states == {
+        "clock": "ready",
+        "notes": "ready",
+        "units": "ready",
+        "remote": "disabled",
+        "personal": "disabled",
+    }
     assert sum(map(len, tools.values())) >= 15
     assert "memo__search_notes" in tools["notes"]
     assert "memo__recall" not in tools["notes"], "hidden from the model, and kept for hooks"

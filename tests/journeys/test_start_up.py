@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.command_line import write_servers
+from tests.fakes.command_line import plain_server, write_servers
 from tests.journeys.host_process import run_python
 
 HEAVY = {"anyio", "httpx2", "jsonschema", "mcp", "openai", "pydantic", "rich"}
@@ -43,3 +43,12 @@ def test_a_look_at_the_fleet_does_not_load_the_endpoint_s_client(tmp_path: Path)
     ended = run_python(tmp_path, "-X", "importtime", "-m", "host", "servers")
     assert ended.status == 0
     assert "openai" not in loaded(ended.err)
+
+
+def test_a_list_of_saved_tools_loads_nothing_that_would_ask_a_server(tmp_path: Path) -> None:
+    write_servers(tmp_path, {"plain": plain_server()})
+    first = run_python(tmp_path, "-m", "host", "tools", "list")
+    again = run_python(tmp_path, "-X", "importtime", "-m", "host", "tools", "list")
+    assert (again.status, again.out) == (first.status, first.out) == (0, first.out)
+    assert "plain__echo" in again.out
+    assert not {"mcp", "mcp_types", "httpx2", "openai", "jsonschema"} & loaded(again.err)

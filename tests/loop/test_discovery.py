@@ -176,3 +176,25 @@ def test_declared_tools_are_only_ever_appended_under_one_prompt(
         assert [LOAD_TOOLS, *discovery.loaded] == names(discovery)
         before = after
     assert set(discovery.loaded) <= set(NAMES)
+
+
+class Waking(MemoryToolbox):
+    """Hears of what is declared."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(*names)
+        self.woken: list[list[str]] = []
+
+    def wake(self, names: list[str]) -> None:
+        self.woken.append(names)
+
+
+def test_a_toolbox_hears_of_each_tool_that_is_declared_and_of_no_other() -> None:
+    toolbox = Waking("mail__send", "mail__find", "disk__read")
+    discovery = Discovery(toolbox, on_demand=True, loaded=["disk__read", "no__such"])
+    assert toolbox.woken == [["disk__read"]]
+    discovery.load(["disk__read", "mail__send"])
+    discovery.answer_load({"names": ["mail__find"]})
+    assert toolbox.woken[1:] == [["mail__send"], ["mail__find"]]
+    Discovery(toolbox, on_demand=False)
+    assert toolbox.woken[3:] == [["mail__send", "mail__find", "disk__read"]]

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.pool.attempts import PROBE_SECONDS, Attempt, first_attempt, next_attempt
+from host.pool.attempts import (
+    PROBE_SECONDS,
+    Attempt,
+    KnownEra,
+    after_silence,
+    first_attempt,
+    next_attempt,
+)
 from host.pool.rows import HttpServerRow, ServerRow, StdioServerRow
 
 ROWS = st.sampled_from(
@@ -74,3 +83,34 @@ def test_a_child_that_may_be_dumb_to_the_probe_gets_half_the_time_but_enough(
     halved = 0 if math.isinf(connect_seconds) else connect_seconds / 2
     assert seconds == max(PROBE_SECONDS, halved)
     assert first_attempt(row, is_legacy=True, connect_seconds=1.0).seconds == math.inf
+
+
+ERAS = st.sampled_from(
+    [
+        KnownEra(mode="legacy", asked_at=datetime.now(UTC)),
+        KnownEra(mode="2026-07-28", discovered={"ttlMs": 0}, asked_at=datetime.now(UTC)),
+    ]
+)
+
+
+@given(ROWS, ERAS, st.lists(st.tuples(STATUSES, st.booleans()), min_size=5, max_size=5))
+def test_a_known_era_saves_the_probe_and_costs_one_more_attempt_where_it_is_wrong(
+    row: ServerRow, known: KnownEra, faults: list[tuple[int | None, bool]]
+) -> None:
+    first = first_attempt(row, is_legacy=False, connect_seconds=60.0, known=known)
+    if row.era != "auto":
+        assert (first.mode, first.known) == (row.era, None)
+        return
+    assert (first.mode, first.known) == (known.mode, known)
+    (status, is_closed), *others = faults
+    assert after_silence(first) == Attempt(mode="auto")
+    second = next_attempt(row, first, status=status, is_closed=is_closed)
+    assert second == Attempt(mode="auto")
+    unreachable = next_attempt(row, first, status=None, is_closed=False, is_unreachable=True)
+    assert unreachable is None
+    assert after_silence(second) == Attempt(mode="legacy")
+    (status, is_closed), *_ = others
+    plain = first_attempt(row, is_legacy=False, connect_seconds=60.0)
+    assert next_attempt(row, second, status=status, is_closed=is_closed) == (
+        next_attempt(row, replace(plain, seconds=math.inf), status=status, is_closed=is_closed)
+    )

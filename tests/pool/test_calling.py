@@ -13,6 +13,7 @@ from host.pool.server_pool import ServerPool
 from host.pool.settings import ResultCacheSettings
 from tests.fakes.mcp_servers.echo import EchoServer, Servers, memory_row, tool
 from tests.fakes.mcp_servers.watching import Watch, state_of
+from tests.pool.neighbours import beside_memory
 from tests.pool.pools import memory_pool, refused
 
 READ = ToolAnnotations(read_only_hint=True)
@@ -105,7 +106,7 @@ async def test_unknown_hidden_and_out_of_scope_share_one_text() -> None:
 
 async def test_a_time_out_does_not_wait_for_the_server_which_is_told() -> None:
     server = EchoServer()
-    async with memory_pool(Servers(fs=server)) as pool:
+    async with beside_memory(Servers(fs=server)) as pool:
         watch = Watch(pool)
         began = anyio.current_time()
         error = await refused(pool, "fs__echo", {"sleepMs": 100_000}, timeout_seconds=2)
@@ -161,7 +162,7 @@ async def test_progress_extends_the_time_only_where_the_row_says_so(
 
 async def test_a_server_that_dies_during_a_call_fails_it_clearly_and_is_redialled() -> None:
     servers = Servers(fs=EchoServer(), web=EchoServer())
-    async with memory_pool(servers) as pool:
+    async with beside_memory(servers) as pool:
         fs = servers.servers["fs"]
 
         async def die() -> None:
@@ -188,7 +189,7 @@ async def test_only_a_harmless_call_is_repeated_after_a_death(
 ) -> None:
     server = EchoServer([tool("work", annotations=annotations)])
     servers = Servers(fs=server)
-    async with memory_pool(servers) as pool:
+    async with beside_memory(servers) as pool:
 
         async def die() -> None:
             await server.started.wait()
@@ -206,7 +207,7 @@ async def test_only_a_harmless_call_is_repeated_after_a_death(
 async def test_a_harmless_call_whose_server_stays_down_fails_as_it_did_first() -> None:
     server = EchoServer([tool("work", annotations=READ)])
     servers = Servers(fs=server)
-    async with memory_pool(servers) as pool:
+    async with beside_memory(servers) as pool:
 
         async def die() -> None:
             await server.started.wait()
@@ -239,7 +240,7 @@ async def test_a_pool_torn_down_in_a_hurry_fails_its_calls() -> None:
 
 async def test_a_known_tool_whose_server_is_down_says_why() -> None:
     servers = Servers(fs=EchoServer())
-    async with memory_pool(servers, crash_backoff_seconds=10) as pool:
+    async with beside_memory(servers, crash_backoff_seconds=10) as pool:
         watch = Watch(pool)
         servers.opened["fs"][-1].crash()
         await watch.until(lambda: watch.kinds("fs") == ["close crash"])
@@ -309,7 +310,7 @@ async def test_answers_of_untrusted_rows_and_errors_are_not_kept() -> None:
 async def test_a_result_that_breaks_its_output_schema_is_handed_on_and_told() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     server = EchoServer([tool("count", output_schema=schema)])
-    async with memory_pool(Servers(fs=server)) as pool:
+    async with beside_memory(Servers(fs=server)) as pool:
         watch = Watch(pool)
         assert await pool.call("fs__count", {"structured": {"n": "x"}})
         assert await pool.call("fs__count", {"structured": {"n": "x"}})
@@ -322,7 +323,7 @@ async def test_a_result_that_breaks_its_output_schema_is_handed_on_and_told() ->
 
 async def test_calls_on_many_servers_do_not_wait_for_a_slow_one() -> None:
     servers = Servers(slow=EchoServer(), fast=EchoServer())
-    async with memory_pool(servers) as pool, anyio.create_task_group() as tasks:
+    async with beside_memory(servers) as pool, anyio.create_task_group() as tasks:
         tasks.start_soon(pool.call, "slow__echo", {"sleepMs": 40_000})
         await servers.servers["slow"].started.wait()
         began = anyio.current_time()

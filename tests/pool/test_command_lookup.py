@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
-from host.pool.command_lookup import CommandProblem, find_command, working_folder
+from host.pool.command_lookup import (
+    CommandProblem,
+    find_command,
+    start_problem,
+    working_folder,
+)
 
 
 def program(folder: Path, name: str, mode: int = 0o755) -> Path:
@@ -70,3 +76,16 @@ def test_a_working_folder_that_is_none_is_named(tmp_path: Path, name: str, words
 @pytest.mark.parametrize("cwd", [None, ""])
 def test_no_working_folder_is_ours(cwd: str | None) -> None:
     assert working_folder(cwd) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOEXEC, "Exec format error"), "#!/bin/sh"),
+        (FileNotFoundError(errno.ENOENT, "No such file"), "the interpreter that its first line"),
+        (PermissionError(errno.EPERM, "Operation not permitted"), "Operation not permitted"),
+        (ValueError("embedded null byte"), "embedded null byte"),
+    ],
+)
+def test_what_the_system_will_not_start_says_why(error: Exception, words: str) -> None:
+    assert words in start_problem(error)

@@ -1,4 +1,7 @@
-"""Real children: dialled in whatever era they speak, failed at once where they fail at once."""
+"""Real children: dialled in whatever era they speak, failed at once where they fail at once.
+
+Where one is at fault, a neighbour has calls in flight, and all of them succeed.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from host.pool.server_pool import ServerPool
 from host.pool.settings import PoolSettings
 from tests.fakes.mcp_servers.processes import alive_in_group, group_gone, plain_row
 from tests.fakes.mcp_servers.watching import Watch, state_of
+from tests.pool.neighbours import NEAR_ROW, beside
 from tests.pool.pools import refused
 
 
@@ -36,7 +40,8 @@ async def test_an_old_server_and_a_new_one_are_spoken_to_in_their_own_ways() -> 
 
 
 async def test_a_child_that_exits_at_start_fails_at_once_with_code_and_last_words() -> None:
-    async with ServerPool.open([plain_row("bad", "--exit-at-start", "API key missing")]) as pool:
+    row = plain_row("bad", "--exit-at-start", "API key missing")
+    async with beside(row, is_ready=False) as pool:
         began = anyio.current_time()
         assert await pool.wait_ready(20)
         assert anyio.current_time() - began < 5
@@ -47,9 +52,7 @@ async def test_a_child_that_exits_at_start_fails_at_once_with_code_and_last_word
 
 
 async def test_a_child_that_dies_of_the_probe_is_started_again_without_it() -> None:
-    row = plain_row("shy", "--exit-on-discover")
-    async with ServerPool.open([row]) as pool:
-        assert await pool.wait_ready(20)
+    async with beside(plain_row("shy", "--exit-on-discover")) as pool:
         assert (
             await pool.call("shy__seen")
             == "initialize notifications/initialized tools/list tools/call"
@@ -62,12 +65,10 @@ async def test_a_child_that_dies_of_the_probe_is_started_again_without_it() -> N
 
 async def test_a_child_that_goes_mute_at_the_probe_is_dialled_without_it_next_time() -> None:
     row = plain_row("mute", "--mute-on-discover", connect_timeout_ms=1000)
-    settings = PoolSettings(crash_backoff_seconds=0.1)
-    async with ServerPool.open([row], settings=settings) as pool:
-        assert await pool.wait_ready(20)
+    async with beside(row, crash_backoff_seconds=0.1) as pool:
         assert state_of(pool, "mute").error == "did not answer within 1 s"
         await anyio.sleep(0.2)
-        await pool.sync([row])
+        await pool.sync([row, NEAR_ROW])
         assert state_of(pool, "mute").era == "2025-06-18"
 
 
@@ -77,7 +78,7 @@ async def test_a_mute_child_fails_at_its_deadline_and_delays_nobody() -> None:
         plain_row("slow", "--start-seconds", "0.5"),
         plain_row("fast", "--mark", "here"),
     ]
-    async with ServerPool.open(rows, settings=PoolSettings(max_concurrent_dials=3)) as pool:
+    async with beside(*rows, max_concurrent_dials=3, is_ready=False) as pool:
         began = anyio.current_time()
         assert await pool.call("fast__mark") == "here"
         assert state_of(pool, "mute").status == "connecting"
@@ -91,8 +92,8 @@ async def test_a_mute_child_fails_at_its_deadline_and_delays_nobody() -> None:
 
 
 async def test_garbage_on_the_output_is_told_and_survived() -> None:
-    rows = [plain_row("noisy", "--garbage", "--bad-utf8", "--shout", "300000")]
-    async with ServerPool.open(rows) as pool:
+    row = plain_row("noisy", "--garbage", "--bad-utf8", "--shout", "300000")
+    async with beside(row, is_ready=False) as pool:
         watch = Watch(pool)
         assert await pool.wait_ready(20)
         assert await pool.call("noisy__echo", {"text": "x"}) == "x"
@@ -102,8 +103,7 @@ async def test_garbage_on_the_output_is_told_and_survived() -> None:
 
 @pytest.mark.parametrize("fails", ["--loop-pages", "--fail-list"])
 async def test_a_listing_without_an_end_or_with_an_error_fails_the_dial(fails: str) -> None:
-    async with ServerPool.open([plain_row("odd", fails)]) as pool:
-        assert await pool.wait_ready(20)
+    async with beside(plain_row("odd", fails)) as pool:
         state = state_of(pool, "odd")
         words = {
             "--loop-pages": "repeats a page of its tool list without end",
@@ -176,34 +176,27 @@ async def test_a_bare_python_is_the_one_beside_us_and_a_missing_command_is_named
 
 
 async def test_a_child_killed_during_a_call_fails_it_and_the_next_call_starts_another() -> None:
-    rows = [plain_row("a"), plain_row("b", "--mark", "alive")]
-    settings = PoolSettings(crash_backoff_seconds=0.2)
-    async with ServerPool.open(rows, settings=settings) as pool:
-        assert await pool.wait_ready(20)
+    async with beside(plain_row("a"), crash_backoff_seconds=0.2) as pool:
         before = state_of(pool, "a").pid
         error = await refused(pool, "a__crash")
         assert error.code == "tool-error"
         assert "was ended by SIGKILL during the call; whether it ran is unknown" in str(error)
         assert error.detail == "the tool crashed"
-        assert await pool.call("b__mark") == "alive"
         assert await pool.call("a__echo", {"text": "back"}) == "back"
         assert state_of(pool, "a").pid not in (None, before)
 
 
 async def test_a_call_to_a_child_that_reads_no_more_times_out_in_its_time() -> None:
-    async with ServerPool.open([plain_row("full", "--stop-reading"), plain_row("b")]) as pool:
-        assert await pool.wait_ready(20)
+    async with beside(plain_row("full", "--stop-reading")) as pool:
         began = anyio.current_time()
         big = {"text": "x" * 1_000_000}
         for _ in range(2):
             assert (await refused(pool, "full__echo", big, timeout_seconds=0.3)).code == "timeout"
         assert anyio.current_time() - began < 2
-        assert await pool.call("b__echo", {"text": "x"}) == "x"
 
 
 async def test_a_child_that_closes_its_input_is_taken_for_gone() -> None:
-    async with ServerPool.open([plain_row("half", "--close-input")]) as pool:
-        assert await pool.wait_ready(20)
+    async with beside(plain_row("half", "--close-input")) as pool:
         error = await refused(pool, "half__echo", {"text": "x"})
         assert "stopped reading its input during the call" in str(error)
         assert state_of(pool, "half").pid is None

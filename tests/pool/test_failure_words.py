@@ -11,17 +11,20 @@ from pydantic import ValidationError
 
 from host.errors import PoolError
 from host.pool.command_lookup import CommandProblem
+from host.pool.exchange_note import ExchangeNote
 from host.pool.failure_words import (
     MAX_WORDS_CHARS,
+    Failure,
     call_failure,
     dial_failure,
     ended,
     is_closed,
+    is_cut_stream,
     leaf,
     reason_words,
     timed_out,
 )
-from host.pool.http_containment import ExchangeNote
+from host.pool.task_states import TaskFailed
 from host.text.redaction import Redactor
 
 PLAIN = Redactor()
@@ -209,3 +212,58 @@ def test_an_error_of_our_reader_is_told_as_it_is() -> None:
     error = MCPError(-32700, "sent an answer that cannot be read: it is nested too deep")
     assert reason_words(error, PLAIN) == error.message
     assert reason_words(MCPError(-32700, "no"), PLAIN) == "answered with an error: no (-32700)"
+
+
+def told(error: Exception, **note: object) -> str:
+    noted = ExchangeNote(**note)  # type: ignore[arg-type] # one of its fields each
+    return call_failure(error, noted, end_note="", redactor=PLAIN)
+
+
+def test_a_refusal_is_told_with_what_its_body_says() -> None:
+    said = told(STAND_IN, status=403, said="Your IP is not allowed")
+    assert said.endswith('; check the row\'s headers; it says: "Your IP is not allowed"')
+
+
+@given(st.integers(0, 400))
+def test_no_part_of_a_secret_is_left_of_what_a_body_says(chars: int) -> None:
+    note = ExchangeNote(status=500, said="x" * chars + SECRET)
+    text = call_failure(STAND_IN, note, end_note="", redactor=Redactor([SECRET]))
+    assert leaked(text) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("Unexpected content type: text/html", "content of another kind than JSON-RPC (text/html)"),
+        ("Redirect to http://b.test/ not followed; use that", "redirects to http://b.test/; check"),
+        ("Redirect to http://b.test/ not followed: it would", "redirects to http://b.test/; check"),
+        ("server answered a request with 202 Accepted", "accepted the request and gives no answer"),
+        ("no such thing", "answered with an error: no such thing (-32600)"),
+    ],
+)
+def test_an_answer_without_a_message_is_told_in_words_of_ours(message: str, words: str) -> None:
+    assert words in told(MCPError(-32600, message))
+
+
+def test_a_stream_that_ends_without_the_answer_is_told_as_one_that_broke_off() -> None:
+    error = MCPError(-32000, "SSE stream ended without a response")
+    assert told(error) == f"broke off its answer; {UNKNOWN}"
+    assert is_cut_stream(error)
+    assert not is_cut_stream(CLOSED)
+    assert not is_cut_stream(KeyError("SSE stream"))
+
+
+def test_an_answer_without_an_end_is_told_with_how_much_is_read_of_one() -> None:
+    assert told(STAND_IN, is_too_long=True) == f"sent more than 64 MB for one answer; {UNKNOWN}"
+
+
+def test_a_dial_that_ran_out_of_time_tells_what_came_of_its_first_attempt() -> None:
+    before = Failure(text="exited with code 1: what?", detail="what?")
+    failure = timed_out(2, "", PLAIN, before=before)
+    assert failure.text == "did not answer within 2 s; before that it exited with code 1: what?"
+    assert failure.detail == "what?"
+    assert timed_out(2, "now", PLAIN, before=before).detail == "now"
+
+
+def test_a_task_that_came_to_nothing_tells_it_itself() -> None:
+    assert reason_words(TaskFailed("has called off the task"), PLAIN) == "has called off the task"

@@ -1,4 +1,7 @@
-"""Servers are dialled, rested, lost and found again, each by itself."""
+"""Servers are dialled, rested, lost and found again, each by itself.
+
+Where one is at fault, a neighbour has calls in flight, and all of them succeed.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ import anyio
 import pytest
 
 from host.pool.redial import MAX_REDIALS
+from host.pool.rows import ServerRow
 from host.pool.server_pool import ServerPool
 from tests.fakes.mcp_servers.echo import EchoServer, Servers, echo_tools, memory_row, tool
 from tests.fakes.mcp_servers.watching import Watch, state_of
+from tests.pool.neighbours import NEAR_ROW, beside_memory
 from tests.pool.pools import memory_pool, quiet_settings, refused, virtual_now
 
 
@@ -47,10 +52,8 @@ async def test_an_era_can_be_pinned(era: str, spoken: str) -> None:
 async def test_a_slow_dial_never_delays_the_others() -> None:
     slow = EchoServer()
     servers = Servers(slow=slow, fs=EchoServer(), web=EchoServer())
-    async with ServerPool.open(
-        [memory_row(name) for name in servers.servers],
-        settings=quiet_settings(servers, max_concurrent_dials=1),
-    ) as pool:
+    rows = map(memory_row, servers.servers)
+    async with beside_memory(servers, *rows, max_concurrent_dials=1, is_ready=False) as pool:
         slow.hold_lists = anyio.Event()
         watch = Watch(pool)
         began = anyio.current_time()
@@ -76,9 +79,9 @@ async def test_a_dial_that_takes_too_long_fails_at_its_deadline_and_frees_everyt
     fs = EchoServer()
     fs.hold_lists = anyio.Event()
     servers = Servers(fs=fs)
-    rows = [memory_row("fs", connect_timeout_ms=3000)]
+    row = memory_row("fs", connect_timeout_ms=3000)
     began = anyio.current_time()
-    async with memory_pool(servers, rows) as pool:
+    async with beside_memory(servers, row) as pool:
         assert anyio.current_time() - began < 4
         state = state_of(pool, "fs")
         assert (state.status, state.error) == ("error", "did not answer within 3 s")
@@ -92,7 +95,7 @@ async def test_one_deadline_covers_all_pages_and_no_partial_list_is_kept() -> No
             return await super()._list(*args)
 
     servers = Servers(fs=SlowPages(page_size=1))
-    async with memory_pool(servers, [memory_row("fs", connect_timeout_ms=5000)]) as pool:
+    async with beside_memory(servers, memory_row("fs", connect_timeout_ms=5000)) as pool:
         assert state_of(pool, "fs").status == "error"
         assert state_of(pool, "fs").tools == ()
 
@@ -106,19 +109,19 @@ async def test_all_pages_are_read_in_order() -> None:
 async def test_a_transport_that_cannot_be_made_is_a_failed_connect() -> None:
     servers = Servers(fs=EchoServer())
     servers.refused["fs"] = OSError("no such device")
-    async with memory_pool(servers) as pool:
+    async with beside_memory(servers) as pool:
         assert state_of(pool, "fs").error == "failed: no such device (OSError)"
 
 
 async def test_no_time_at_all_to_connect_fails() -> None:
     row = memory_row("fs", connect_timeout_ms=0)
-    async with memory_pool(Servers(fs=EchoServer()), [row]) as pool:
+    async with beside_memory(Servers(fs=EchoServer()), row) as pool:
         assert state_of(pool, "fs").error == "did not answer within 0 s"
 
 
 async def test_a_crash_keeps_the_last_tools_as_stale_and_the_catalogue_shows_them() -> None:
     servers = Servers(fs=EchoServer())
-    async with memory_pool(servers) as pool:
+    async with beside_memory(servers) as pool:
         await crashed(pool, servers, "fs")
         state = state_of(pool, "fs")
         assert (state.status, state.stale, len(state.tools)) == ("error", True, 4)
@@ -131,7 +134,7 @@ async def test_a_crash_keeps_the_last_tools_as_stale_and_the_catalogue_shows_the
 
 async def test_a_crashed_server_is_dialled_by_the_next_use_after_a_short_wait() -> None:
     servers = Servers(fs=EchoServer())
-    async with memory_pool(servers) as pool:
+    async with beside_memory(servers) as pool:
         await crashed(pool, servers, "fs")
         began = anyio.current_time()
         assert await pool.call("fs__ping") == "ping({})"
@@ -142,34 +145,35 @@ async def test_a_crashed_server_is_dialled_by_the_next_use_after_a_short_wait() 
 async def test_failures_in_a_row_are_redialled_ever_later_and_then_not_at_all() -> None:
     servers = Servers(fs=EchoServer())
     servers.refused["fs"] = OSError("down")
-    async with memory_pool(servers) as pool:
+    rows: list[ServerRow] = [memory_row("fs"), NEAR_ROW]
+    async with beside_memory(servers) as pool:
         waits = []
         for count in range(MAX_REDIALS + 1):
             due = state_of(pool, "fs").retry_at
             assert due is not None
             waits.append(round((due - virtual_now()).total_seconds()))
-            await pool.sync([memory_row("fs")])
+            await pool.sync(rows)
             assert servers.dials("fs") == count + 1
             await anyio.sleep(waits[-1] + 0.1)
-            await pool.sync([memory_row("fs")])
+            await pool.sync(rows)
         assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
         assert state_of(pool, "fs").retry_at is None
         await anyio.sleep(5_000)
-        await pool.sync([memory_row("fs")])
+        await pool.sync(rows)
         assert servers.dials("fs") == MAX_REDIALS + 2
         servers.refused.clear()
-        await pool.reconnect("fs", [memory_row("fs")])
+        await pool.reconnect("fs", rows)
         assert state_of(pool, "fs").status == "ready"
 
 
 async def test_a_known_tool_of_a_server_that_failed_too_often_says_what_to_do() -> None:
     servers = Servers(fs=EchoServer())
-    async with memory_pool(servers, crash_backoff_seconds=0.01) as pool:
+    async with beside_memory(servers, crash_backoff_seconds=0.01) as pool:
         await crashed(pool, servers, "fs")
         servers.refused["fs"] = OSError("down")
         for _ in range(MAX_REDIALS + 1):
             await anyio.sleep(60)
-            await pool.sync([memory_row("fs")])
+            await pool.sync([memory_row("fs"), NEAR_ROW])
         error = await refused(pool, "fs__ping")
         assert str(error).endswith("; it failed too often and waits to be reconnected")
         assert error.code == "unknown-tool"
@@ -333,7 +337,7 @@ async def test_odd_tools_of_a_new_listing_are_told() -> None:
 
 async def test_changes_that_are_none_are_looked_at_ever_more_rarely() -> None:
     fs = EchoServer()
-    async with memory_pool(Servers(fs=fs), [memory_row("fs", era="legacy")]) as pool:
+    async with beside_memory(Servers(fs=fs), memory_row("fs", era="legacy")) as pool:
         watch = Watch(pool)
         for _ in range(20):
             await fs.change(*echo_tools())
@@ -344,7 +348,7 @@ async def test_changes_that_are_none_are_looked_at_ever_more_rarely() -> None:
 
 async def test_a_new_listing_that_fails_leaves_the_old_one() -> None:
     fs = EchoServer()
-    async with memory_pool(Servers(fs=fs), [memory_row("fs", era="legacy")]) as pool:
+    async with beside_memory(Servers(fs=fs), memory_row("fs", era="legacy")) as pool:
         watch = Watch(pool)
         fs.fail_lists = True
         await fs.change(tool("new"))

@@ -3,7 +3,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.pool.foreign_keys import FOREIGN_KEYS, foreign_key_notice, split_foreign_keys
+from host.pool.foreign_keys import (
+    FOREIGN_KEYS,
+    OUR_EQUIVALENTS,
+    foreign_key_notice,
+    split_foreign_keys,
+)
 from host.pool.rows import field_names, hook_field_names
 
 OURS = (*field_names("stdio"), *field_names("http"))
@@ -32,3 +37,8 @@ def test_the_keys_that_the_ruling_names_are_known() -> None:
 def test_a_notice_names_our_own_key_where_there_is_one() -> None:
     assert "callTimeoutMs" in foreign_key_notice("timeout")
     assert "ours" not in foreign_key_notice("icon")
+
+
+def test_what_has_an_equivalent_is_foreign_and_the_equivalent_is_ours() -> None:
+    assert FOREIGN_KEYS.issuperset(OUR_EQUIVALENTS)
+    assert {*OURS, "agent.approve"}.issuperset(OUR_EQUIVALENTS.values())

@@ -9,10 +9,11 @@ import pytest
 
 from host.pool.hook_runner import run_hooks
 from host.pool.rows import HttpServerRow
+from host.pool.server_pool import ServerPool
 from host.records import HookContext, HookEvent, HookOutcome
 from tests.fakes.mcp_servers.echo import EchoServer, Servers, memory_row
-from tests.fakes.mcp_servers.watching import state_of
-from tests.pool.pools import memory_pool, virtual_now
+from tests.fakes.mcp_servers.watching import Watch, state_of
+from tests.pool.pools import memory_pool, quiet_settings, virtual_now
 
 CONTEXT: HookContext = {"session": {"id": "s1"}, "prompt": "hello", "turn": {"index": 2}}
 
@@ -135,8 +136,105 @@ async def test_the_time_of_a_hook_includes_waking_its_server() -> None:
         began = anyio.current_time()
         (outcome,) = await pool.run_hooks("beforeTurn", CONTEXT)
         assert anyio.current_time() - began < 3.5
-        assert not outcome.ok
+        assert (outcome.ok, outcome.skipped) == (False, False)
+        assert outcome.error == "its server was not connected within 3 s"
         assert state_of(pool, "fs").status == "connecting"
+
+
+@pytest.mark.parametrize("event", ["sessionStart", "beforeTurn"])
+async def test_a_hook_waits_for_its_server_to_come_up(event: HookEvent) -> None:
+    fleet = Servers(slow=EchoServer(), quick=EchoServer())
+    slow = fleet.servers["slow"]
+    slow.hold_lists = anyio.Event()
+    rows = [row(hook(on=event), identifier="slow"), row(hook(on=event), identifier="quick")]
+    async with ServerPool.open(rows, settings=quiet_settings(fleet)) as pool:
+
+        async def come_up() -> None:
+            await anyio.sleep(2)
+            assert slow.hold_lists is not None
+            slow.hold_lists.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(come_up)
+            outcomes = await pool.run_hooks(event, CONTEXT)
+        assert [(outcome.server_id, outcome.ok) for outcome in outcomes] == [
+            ("slow", True),
+            ("quick", True),
+        ]
+        assert outcomes[0].seconds >= 2 > outcomes[1].seconds
+
+
+async def test_a_hook_wakes_a_server_at_rest_and_one_that_is_due() -> None:
+    fleet = Servers(rest=EchoServer(), crashed=EchoServer())
+    rows = [row(hook(), identifier="rest"), row(hook(), identifier="crashed")]
+    async with memory_pool(fleet, rows) as pool:
+        watch = Watch(pool)
+        await pool.stop("rest")
+        fleet.opened["crashed"][-1].crash()
+        await watch.until(lambda: "close crash" in watch.kinds("crashed"))
+        outcomes = await pool.run_hooks("beforeTurn", CONTEXT)
+        assert [outcome.ok for outcome in outcomes] == [True, True]
+
+
+async def test_a_server_that_fails_meanwhile_ends_the_wait_at_once_with_its_reason() -> None:
+    class Failing(EchoServer):
+        async def _list(self, *args: Any) -> Any:
+            await anyio.sleep(1)
+            raise ValueError("no licence")
+
+    notices: list[str] = []
+    fleet = Servers(fs=Failing())
+    slow = row(hook(on="sessionStart", timeoutMs=60_000), label="Files")
+    async with ServerPool.open([slow], settings=quiet_settings(fleet)) as pool:
+        began = anyio.current_time()
+        (outcome,) = await pool.run_hooks("sessionStart", CONTEXT, on_notice=notices.append)
+        assert anyio.current_time() - began < 2
+        why = state_of(pool, "fs").error
+        assert outcome.error == f'server "Files" is not connected: {why}'
+        assert notices == [f'Files: hook "h" (sessionStart) failed: {outcome.error}']
+        (again,) = await pool.run_hooks("sessionStart", CONTEXT)
+        assert not again.ok
+
+
+async def test_a_server_that_may_not_be_dialled_yet_fails_its_hook_at_once() -> None:
+    fleet = Servers(fs=EchoServer())
+    fleet.refused["fs"] = OSError("down")
+    async with memory_pool(fleet, [row(hook())], crash_backoff_seconds=50) as pool:
+        began = anyio.current_time()
+        (outcome,) = await pool.run_hooks("beforeTurn", CONTEXT)
+        assert anyio.current_time() - began < 0.5
+        assert outcome.error == 'server "fs" is not connected: failed: down (OSError)'
+        assert fleet.dials("fs") == 1
+
+
+async def test_a_row_replaced_while_its_hook_waits_is_waited_for_in_its_new_shape() -> None:
+    fleet = Servers(fs=EchoServer(), other=EchoServer())
+    fleet.servers["fs"].hold_lists = anyio.Event()
+    async with ServerPool.open([row(hook())], settings=quiet_settings(fleet)) as pool:
+
+        async def edit() -> None:
+            await anyio.sleep(1)
+            pool.start([memory_row("fs", "other", hooks=[hook()])])
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(edit)
+            (outcome,) = await pool.run_hooks("beforeTurn", CONTEXT)
+        assert outcome.ok
+
+
+async def test_a_row_removed_while_its_hook_waits_fails_it_at_once() -> None:
+    fleet = Servers(fs=EchoServer())
+    fleet.servers["fs"].hold_lists = anyio.Event()
+    async with ServerPool.open([row(hook())], settings=quiet_settings(fleet)) as pool:
+
+        async def remove() -> None:
+            await anyio.sleep(1)
+            pool.start([])
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(remove)
+            (outcome,) = await pool.run_hooks("beforeTurn", CONTEXT)
+        assert outcome.error == 'no server "fs" is configured'
 
 
 async def test_an_empty_answer_is_well_and_has_no_text() -> None:
@@ -177,7 +275,12 @@ async def test_an_error_of_an_unknown_kind_is_contained(caplog: pytest.LogCaptur
     ) -> str:
         raise ZeroDivisionError(server_id)
 
-    (outcome,) = await run_hooks([row(hook())], "beforeTurn", CONTEXT, call, now=virtual_now)
+    async def ready(server_id: str) -> None:
+        assert server_id == "fs"
+
+    (outcome,) = await run_hooks(
+        [row(hook())], "beforeTurn", CONTEXT, call, ready=ready, now=virtual_now
+    )
     assert (outcome.ok, outcome.error) == (False, "ZeroDivisionError: fs")
     assert "a hook failed in an unknown way" in caplog.text
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import ssl
 from collections.abc import AsyncGenerator
+from itertools import pairwise
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
 
-from host.pool.http_containment import SoftClient, noting_exchanges, soft_client
+from host.pool.exchange_note import noting_exchanges
+from host.pool.http_containment import SoftClient, soft_client
 
 
 class Broken(httpx2.AsyncByteStream):
@@ -51,6 +53,22 @@ async def test_a_request_that_fails_is_answered_with_an_error_of_the_protocol() 
     }
     assert (note.failure, note.status) == ("ConnectError: refused", None)
     assert told == ["failed"]
+
+
+async def test_a_failure_without_words_tells_what_caused_it() -> None:
+    def failing(_request: httpx2.Request) -> httpx2.Response:
+        try:
+            try:
+                raise ssl.SSLError("not trusted")
+            except ssl.SSLError as inner:
+                raise OSError from inner
+        except OSError as middle:
+            raise httpx2.ConnectError("") from middle
+
+    async with client(failing) as soft:
+        with noting_exchanges() as note:
+            await soft.post("http://server.test/")
+    assert note.failure == "ConnectError: ('not trusted',)"
 
 
 async def test_a_failed_get_is_answered_and_ends_nothing() -> None:
@@ -180,3 +198,123 @@ async def test_a_body_of_another_kind_is_left_alone() -> None:
         soft.stream("POST", "http://server.test/") as response,
     ):
         assert await response.aread() == rb"\ud83d"
+
+
+async def test_a_refusals_body_is_read_for_its_words_and_kept_for_its_message() -> None:
+    body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}'
+    headers = {"content-type": "application/json", "content-encoding": "gzip", "x-more": "1"}
+
+    def refusing(_request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(400, headers=headers, content=gzip.compress(body))
+
+    async with client(refusing) as soft:
+        with noting_exchanges() as note:
+            async with soft.stream("POST", "http://server.test/") as response:
+                assert await response.aread() == body
+    assert (response.status_code, response.headers["x-more"]) == (400, "1")
+    assert (note.status, note.said) == (400, "no session")
+
+
+async def test_a_refusal_whose_body_never_ends_is_read_for_a_moment() -> None:
+    class Endless(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+            yield b"come back later\n"
+            await anyio.sleep_forever()
+
+    async with client(lambda _: httpx2.Response(503, stream=Endless())) as soft:
+        with noting_exchanges() as note, anyio.fail_after(5):
+            async with soft.stream("POST", "http://server.test/") as response:
+                assert response.status_code == 503
+    assert note.said == "come back later"
+
+
+@pytest.mark.parametrize(
+    ("message", "waits"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}', True),
+        (b'{"jsonrpc":"2.0","id":"1","method":"x","params":{"result":1}}', True),
+        (b'{"params":{},"jsonrpc":"2.0","id":1,"method":"notifications/x"}', True),
+        (b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"id":1}}', False),
+        (b'{"jsonrpc":"2.0","id":7,"result":{"method":"x"}}', False),
+        (b'{"jsonrpc":"2.0","id":"7","error":{}}', False),
+    ],
+)
+async def test_only_what_is_no_request_has_to_be_taken_soon(message: bytes, waits: bool) -> None:
+    async def slow(_request: httpx2.Request) -> httpx2.Response:
+        await anyio.sleep(60)
+        return httpx2.Response(202)
+
+    async with client(slow) as soft:
+        began = anyio.current_time()
+        response = await soft.post("http://server.test/", content=message)
+        assert response.status_code == (202 if waits else 503)
+        assert (anyio.current_time() - began >= 60) is waits
+
+
+async def test_what_is_waited_for_is_given_up_when_the_call_is_over() -> None:
+    statuses: list[int] = []
+
+    async def slow(_request: httpx2.Request) -> httpx2.Response:
+        await anyio.sleep_forever()
+        raise AssertionError("unreachable")
+
+    async with client(slow) as soft, anyio.create_task_group() as tasks:
+
+        async def post() -> None:
+            statuses.append((await soft.post("http://server.test/")).status_code)
+
+        with noting_exchanges():
+            tasks.start_soon(post)
+            await anyio.sleep(1)
+            assert statuses == []
+    assert statuses == [503]
+
+
+async def test_a_body_is_given_up_when_the_call_is_over() -> None:
+    class Slow(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+            yield b"some"
+            await anyio.sleep_forever()
+
+    bodies: list[bytes] = []
+    async with (
+        client(lambda _: httpx2.Response(200, stream=Slow())) as soft,
+        anyio.create_task_group() as tasks,
+    ):
+
+        async def post() -> None:
+            async with soft.stream("POST", "http://server.test/") as response:
+                bodies.append(await response.aread())
+
+        with noting_exchanges():
+            tasks.start_soon(post)
+            await anyio.sleep(1)
+            assert bodies == []
+    assert bodies == [b"some"]
+
+
+async def test_a_stream_asked_for_again_and_again_is_held_back_and_not_asked_for_afterwards() -> (
+    None
+):
+    asked: list[float] = []
+
+    def answer(_request: httpx2.Request) -> httpx2.Response:
+        asked.append(anyio.current_time())
+        return httpx2.Response(200)
+
+    async with client(answer) as soft, anyio.create_task_group() as tasks:
+        over = anyio.Event()
+
+        async def later() -> None:
+            await over.wait()
+            assert (await soft.get("http://server.test/")).status_code == 503
+
+        with noting_exchanges():
+            for _ in range(8):
+                await soft.get("http://server.test/")
+            tasks.start_soon(later)
+        over.set()
+    assert len(asked) == 8
+    pauses = [later - sooner for sooner, later in pairwise(asked)]
+    assert all(pause < 0.5 for pause in pauses[:4])
+    assert all(pause >= 1 for pause in pauses[4:])

@@ -64,7 +64,7 @@ async def test_a_refused_port_fails_its_own_server_only(neighbour: StdioServerRo
         assert await pool.wait_ready(10)
         state = state_of(pool, "web")
         assert state.status == "error"
-        assert "could not be reached (ConnectError" in state.error
+        assert "could not be reached: nothing listens at its address" in state.error
         assert "sesame" not in repr(pool.state())
         assert await pool.call("near__mark") == "still here"
 
@@ -91,9 +91,13 @@ async def test_a_server_that_refuses_the_dial_is_told_by_its_status(
 @pytest.mark.parametrize(
     ("status", "retry_after", "words"),
     [
-        (401, "", "HTTP 401; it wants authorisation; check the row's headers"),
-        (429, "7", "HTTP 429; it is asked too often (retry after 7)"),
-        (500, "", "HTTP 500; internal server error; whether the tool ran is unknown"),
+        (403, "", 'HTTP 403; it denies access; check the row\'s headers; it says: "no"'),
+        (429, "7", 'HTTP 429; it is asked too often (retry after 7); it says: "no"'),
+        (
+            500,
+            "",
+            'HTTP 500; internal server error; it says: "no"; whether the tool ran is unknown',
+        ),
     ],
 )
 async def test_a_refused_call_fails_alone_and_the_next_one_works(

@@ -18,6 +18,7 @@ from host.pool.listing import (
 )
 from host.pool.wire_tool import wire_tool
 from host.text.json_text import compact_json
+from host.text.redaction import Redactor
 
 
 def listing(*tools: object, **options: Any) -> Listing:
@@ -211,3 +212,15 @@ def test_a_listing_read_again_is_renamed_and_otherwise_equal() -> None:
 
     assert [tool.qualified for tool in renamed.tools] == ["web__t", "web__u"]
     assert listing(*renamed.tools) == first
+
+
+def test_a_secret_in_a_description_is_not_listed_and_a_tool_named_by_one_is_left_out() -> None:
+    tools = [
+        {"name": "a", "description": "Uses s3same-0pen.", "inputSchema": {"type": "object"}},
+        {"name": "s3same-0pen", "inputSchema": {"type": "object"}},
+    ]
+    found = listing(*tools, redactor=Redactor(["s3same-0pen"]))
+    (tool,) = found.tools
+    assert tool.definition["function"]["description"] == "[Files] Uses ***."
+    assert "s3same-0pen" not in repr(found)
+    assert found.notices == ("tool 2: a name in it is a secret of its row; it was left out",)

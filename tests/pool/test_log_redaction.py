@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from host.errors import PoolError
-from host.pool.log_redaction import FOREIGN_LOGGERS, LogRedaction, RowSecretsFilter
+from host.pool.log_redaction import LOGGERS, LogRedaction, RowSecretsFilter
 from host.pool.server_pool import ServerPool
 from host.text.redaction import Redactor
 from tests.fakes.mcp_servers.http_server import http_server
@@ -40,6 +40,12 @@ def test_a_record_says_the_same_without_the_secrets(parts: list[str]) -> None:
     assert shown(record("said %s", text)) == f"said {text.replace(SECRET, '***')}"
 
 
+def test_what_is_sent_is_not_told_since_a_person_may_have_answered_it() -> None:
+    assert shown(record("Sending client message: %s", {"name": "Ada"})) == (
+        "Sending client message: (not shown)"
+    )
+
+
 def test_a_traceback_is_redacted_and_still_told() -> None:
     text = shown(record("it failed", error=ValueError(f"bad key {SECRET}")))
     assert text == "it failed\nValueError: bad key ***"
@@ -55,13 +61,13 @@ def test_what_a_validator_quotes_in_part_is_not_told() -> None:
 
 
 def filters() -> list[object]:
-    return [each for name in FOREIGN_LOGGERS for each in logging.getLogger(name).filters]
+    return [each for name in LOGGERS for each in logging.getLogger(name).filters]
 
 
 def test_the_filters_stand_for_a_block_only() -> None:
     before = filters()
     with LogRedaction(Redactor([SECRET])):
-        assert len(filters()) == len(before) + len(FOREIGN_LOGGERS)
+        assert len(filters()) == len(before) + len(LOGGERS)
     assert filters() == before
 
 

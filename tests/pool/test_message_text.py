@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import JSONRPCError, JSONRPCResponse
 
-from host.pool.message_text import UNREADABLE, EscapeMender, read_message, whole_escapes
+from host.pool.message_text import EscapeMender, read_message, whole_escapes
+from host.pool.transports import UNREADABLE
 
 PIECES = st.sampled_from(
     [r"\ud83d", r"\uDE00", r"\ude00", r"\uD83D", "\\\\", r"\n", r"\u00e9", "ud83d", "x", "é", r"\""]

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.pool.redial import MAX_REDIALS, RedialClock, redial_delay
+from host.pool.redial import (
+    MAX_REDIALS,
+    REDIAL_WINDOW_SECONDS,
+    RedialClock,
+    redial_delay,
+)
 
 CHANCE = st.floats(0, 1)
 
@@ -60,6 +65,7 @@ def test_too_many_redials_in_an_hour_break_it_until_reset() -> None:
         clock.failed(60.0 * minute)
     assert clock.wait_seconds(10**6) == 0
     clock.redialled(3000)
+    clock.failed(3000)
     assert clock.is_broken
     assert clock.wait_seconds(10**6) is None
     clock.reset()
@@ -70,4 +76,28 @@ def test_redials_of_more_than_an_hour_ago_do_not_count() -> None:
     clock = RedialClock(1.0, lambda: 1.0)
     for half_hour in range(50):
         clock.redialled(1800.0 * half_hour)
-    assert not clock.is_broken
+        clock.failed(1800.0 * half_hour)
+        assert not clock.is_broken
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 1000), st.floats(0, 1000)), min_size=1, max_size=40))
+def test_dials_after_failures_are_so_many_an_hour_whether_they_succeed_or_not(
+    turns: list[tuple[float, float]],
+) -> None:
+    clock, now, dials = RedialClock(1.0, lambda: 1.0), 0.0, list[float]()
+    clock.failed(now)
+    for wait, up in turns:
+        now += max(wait, clock.wait_seconds(now) or 0)
+        if clock.wait_seconds(now) is None:
+            recent = [dial for dial in dials if dial > dials[-1] - REDIAL_WINDOW_SECONDS - 1000]
+            assert len(recent) > MAX_REDIALS
+            break
+        clock.redialled(now)
+        dials.append(now)
+        clock.came_up(now)
+        now += up
+        clock.failed(now)
+    for dial in dials:
+        assert (
+            sum(dial - REDIAL_WINDOW_SECONDS < other <= dial for other in dials) <= 1 + MAX_REDIALS
+        )

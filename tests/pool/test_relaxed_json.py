@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.pool.relaxed_json import JsonSyntaxError, parse_relaxed_json
+from host.pool.relaxed_json import JsonSyntaxError, meaningful_tokens, parse_relaxed_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('a/*\\",}]:é\n')),
@@ -96,3 +96,14 @@ def test_the_error_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(JsonSyntaxError("no", 3, 4)))
 
     assert (error.reason, error.line, error.column) == ("no", 3, 4)
+
+
+@given(data=st.data(), value=VALUES, mark=st.sampled_from(["", "\ufeff"]))
+def test_the_tokens_say_what_the_text_says_and_where(
+    data: st.DataObject, value: Any, mark: str
+) -> None:
+    text = mark + data.draw(loosely_written(value))
+    tokens = list(meaningful_tokens(text))
+
+    assert all(text[token.start : token.end] == token.piece for token in tokens)
+    assert parse_relaxed_json("".join(token.piece for token in tokens)) == value

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from host.errors import ConfigError
 from host.pool.foreign_keys import FOREIGN_KEYS
-from host.pool.row_import import from_mcp_servers_json, row_from_body, server_bodies
+from host.pool.row_import import (
+    body_from_row,
+    from_mcp_servers_json,
+    row_from_body,
+    server_bodies,
+)
 from host.pool.row_validation import validate_server_row
 from host.pool.rows import HttpServerRow, ServerRow, StdioServerRow
 
@@ -94,6 +99,7 @@ def test_all_bad_bodies_are_told_together() -> None:
         ({"url": "http://h", "type": "sse"}, "http", "sse"),
         ({"url": "http://h", "transport": "sse"}, "http", "sse"),
         ({"url": "http://h", "type": "http", "transport": None}, "http", None),
+        ({"url": "http://h", "transportType": "sse"}, "http", "sse"),
     ],
 )
 def test_every_spelling_of_a_transport_is_known(
@@ -253,3 +259,40 @@ def test_an_import_gives_rows_in_order_or_says_what_is_wrong(servers: dict[str, 
 def test_an_empty_container_has_no_bodies_and_that_is_no_error_here() -> None:
     assert server_bodies({"mcpServers": {}}) == {}
     assert server_bodies({"mcpServers": {"a": 5}}) == {"a": 5}
+
+
+@pytest.mark.parametrize(
+    ("row", "body"),
+    [
+        (ROW, BODY),
+        (StdioServerRow(id="a b", command="x"), {"command": "x", "slug": "a b"}),
+        (
+            StdioServerRow(id="a", command="x", slug="s"),
+            {"command": "x", "slug": "s", "label": "s"},
+        ),
+        (
+            HttpServerRow(id="a", url="http://h", label="L", enabled=False, hidden_tools=("t",)),
+            None,
+        ),
+    ],
+)
+def test_a_row_is_written_as_short_as_it_is_read(
+    row: ServerRow, body: dict[str, Any] | None
+) -> None:
+    expected = {"url": "http://h", "hiddenTools": ["t"], "label": "L", "disabled": True}
+    assert body_from_row(row) == (expected if body is None else body)
+
+
+def test_what_reaches_a_server_is_written_first() -> None:
+    row = StdioServerRow(id="a", call_timeout_ms=5, era="legacy", cwd="/w", args=(), command="x")
+    assert [*body_from_row(row)] == ["command", "args", "cwd", "callTimeoutMs", "era"]
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b c", "é"]), BODIES, max_size=3))
+def test_what_was_imported_is_written_and_read_as_it_is(servers: dict[str, Any]) -> None:
+    try:
+        rows = from_mcp_servers_json({"mcpServers": servers}, env={})
+    except ConfigError:
+        return
+    written = {row.id: body_from_row(row) for row in rows}
+    assert from_mcp_servers_json({"mcpServers": written}, env={}) == rows

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.pool.row_secrets import row_redactor
-from host.pool.rows import HttpServerRow, StdioServerRow
+from host.pool.row_secrets import MAX_LEARNT, LearntSecrets, LiveRedactor, row_redactor
+from host.pool.rows import AuthRow, HttpServerRow, StdioServerRow
+from host.pool.state_view import blanked_row
 
 SECRETS = st.text("abcdefgh0123456789", min_size=8, max_size=20)
 
@@ -32,3 +33,49 @@ def test_the_repr_of_a_row_has_its_address_without_secrets() -> None:
     row = HttpServerRow(id="a", url="https://me:hunter2@web.test/mcp?key=sesame")
     assert "url='https://***@web.test/mcp?key=***'" in repr(row)
     assert "hunter2" not in repr(row) + str(row)
+
+
+@given(fixed=SECRETS, learnt=st.lists(SECRETS, max_size=3), later=SECRETS)
+def test_what_is_learnt_later_is_taken_out_as_well(
+    fixed: str, learnt: list[str], later: str
+) -> None:
+    secrets = LearntSecrets()
+    secrets.learn(*learnt, None, " ")
+    redactor = LiveRedactor([fixed], secrets)
+    text = f"<{fixed}|{later}|{'|'.join(learnt)}>"
+    assert not [secret for secret in (fixed, *learnt) if secret in redactor.redact(text)]
+    secrets.learn(later)
+    assert later not in redactor.redact(text)
+    assert later not in repr(secrets) + repr(redactor)
+
+
+def test_only_the_newest_secrets_are_remembered() -> None:
+    secrets = LearntSecrets()
+    for number in range(MAX_LEARNT + 5):
+        secrets.learn(f"secret-{number:03d}", "the-first")
+    assert len(secrets.values) == MAX_LEARNT
+    assert secrets.values[-2:] == (f"secret-{MAX_LEARNT + 4:03d}", "the-first")
+
+
+@given(SECRETS, SECRETS)
+def test_the_secrets_of_clients_are_the_rows(secret: str, other: str) -> None:
+    provider = {
+        "token_url": "https://idp.test/token",
+        "client_id": "us",
+        "client_secret": other,
+        "id_token_file": "token",
+    }
+    auth = AuthRow.model_validate(
+        {
+            "grant": "jwt_bearer",
+            "client_id": "me",
+            "client_secret": secret,
+            "issuer": "https://as.test",
+            "identity_provider": provider,
+        }
+    )
+    row = HttpServerRow(id="a", url="https://web.test/mcp", auth=auth)
+    assert row_redactor(row).redact(f"-{secret}-{other}-") == "-***-***-"
+    shown = blanked_row(row, row_redactor(row))
+    assert secret not in shown.model_dump_json()
+    assert other not in shown.model_dump_json()

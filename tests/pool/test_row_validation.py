@@ -38,6 +38,7 @@ FULL = STDIO | {
     "progressExtendsTimeout": True,
     "maxCallTimeoutMs": 1000,
     "logLevel": "info",
+    "sampling": {"allow": True, "maxTokens": 2000},
     "childEnv": ["PATH"],
 }
 
@@ -112,6 +113,16 @@ def test_a_good_row_has_no_problems(row: object) -> None:
         ({"era": "2025"}, 'era must be "auto", "legacy" or "2026-07-28"'),
         ({"roots": "."}, "roots must be a list of texts"),
         ({"logLevel": "loud"}, "logLevel must be one of debug, info"),
+        ({"sampling": True}, "sampling must be an object like {allow, maxTokens}"),
+        ({"sampling": {"allow": 1}}, "sampling.allow must be true or false"),
+        (
+            {"sampling": {"maxTokens": 0}},
+            "sampling.maxTokens must be a whole number of at least 1",
+        ),
+        (
+            {"sampling": {"max_token": 5}},
+            'sampling.max_token is not a known field; did you mean "maxTokens"?',
+        ),
         ({"childEnv": "none"}, 'childEnv must be "all" or a list of variable names'),
         ({"childEnv": [5]}, 'childEnv must be "all" or a list of variable names'),
         ({"url": "http://h"}, 'url belongs to transport "http"; remove it or change transport'),

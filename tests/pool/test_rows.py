@@ -162,6 +162,7 @@ def test_a_copy_is_equal_and_shares_nothing(row: ServerRow) -> None:
         (stdio(), stdio(cwd="", args=[], env={}, connect_timeout_ms=5, max_result_chars=9)),
         (stdio(env={"A": "1", "B": "2"}), stdio(env={"B": "2", "A": "1"})),
         (stdio(), stdio(id="b")),
+        (stdio(), stdio(sampling={"allow": False})),
         (http(), http(headers={}, coerce_arguments=False)),
     ],
 )
@@ -186,6 +187,8 @@ def test_an_edit_that_a_connection_survives(a: ServerRow, b: ServerRow) -> None:
         (http(), http(transport_fallback="sse")),
         (stdio(), stdio(roots=["."])),
         (stdio(), stdio(log_level="info")),
+        (stdio(), stdio(sampling={"allow": True})),
+        (stdio(sampling={"allow": True}), stdio(sampling={"allow": True, "maxTokens": 5})),
     ],
 )
 def test_an_edit_that_needs_a_new_connection(a: ServerRow, b: ServerRow) -> None:

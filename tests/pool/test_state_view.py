@@ -25,7 +25,7 @@ def rows(draw: st.DrawFn) -> tuple[ServerRow, set[str]]:
     leaked = draw(st.sampled_from([*secrets.values(), "plain"]))
     hooks = [{"id": "h", "on": "beforeTurn", "tool": "t", "args": {"a": {"b": [leaked, 1]}}}]
     if draw(st.booleans()):
-        args = draw(st.sampled_from([None, ["--plain", f"--key={leaked}"]]))
+        args = draw(st.sampled_from([None, ["--plain", f"--level={leaked}"]]))
         return StdioServerRow(id="a", command="run", env=secrets, args=args, hooks=hooks), set(
             secrets.values()
         )

@@ -1,4 +1,7 @@
-"""The stdio transport reads whatever a child writes, and knows how it ended."""
+"""The stdio transport reads whatever a child writes, and knows how it ended.
+
+Beside each, a server of a pool has calls in flight, and all of them succeed.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ from mcp_types import TextContent
 from host.errors import PoolError
 from host.pool.guard import ProcessGuard
 from host.pool.rows import StdioServerRow
-from host.pool.server_pool import ServerPool
 from host.pool.stdio import MAX_NOISE_CHARS, StdioTransport
 from tests.fakes.mcp_servers.processes import alive_in_group, group_gone, plain_row
 from tests.fakes.mcp_servers.watching import Watch, state_of
+from tests.pool.neighbours import beside
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ async def connected(
     )
     try:
         with anyio.fail_after(20):
-            async with Client(transport, mode="legacy", cache=None) as client:
+            async with beside(), Client(transport, mode="legacy", cache=None) as client:
                 yield client, transport
     finally:
         await guard.aclose()
@@ -212,7 +215,7 @@ SECRET = "canary-0123456789-abcdefghij"
 async def test_an_odd_answer_ends_its_call_at_once_and_the_server_lives_on(
     answer: str, told: str
 ) -> None:
-    async with ServerPool.open([scripted(answer)]) as pool:
+    async with beside(scripted(answer), is_ready=False) as pool:
         watch = Watch(pool)
         assert await pool.wait_ready(10)
         assert pool.tools()[0]["function"]["description"] == "[a] x\ufffd"
@@ -237,7 +240,7 @@ async def test_a_secret_in_garbage_is_not_told_in_part(before: int) -> None:
     env = dict(os.environ) | {"KEY": SECRET}
     transport = StdioTransport(row, env=env, guard=guard, on_noise=noise.append)
     with anyio.fail_after(20):
-        async with Client(transport, mode="legacy", cache=None) as client:
+        async with beside(), Client(transport, mode="legacy", cache=None) as client:
             await client.call_tool("t", {})
     await guard.aclose()
     assert noise[0].startswith("x" * min(before, MAX_NOISE_CHARS) or "***")

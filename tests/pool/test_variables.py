@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.pool.variables import expand_row, expand_variables
+from host.pool.variables import expand_row, expand_variables, one_spelling
 
 ENV = {"HOME": "/h", "EMPTY": "", "NESTED": "${HOME}", "_a1": "x"}
 
@@ -85,3 +85,24 @@ def test_only_the_fields_of_a_connection_are_filled() -> None:
         },
         ("NONE",),
     )
+
+
+@given(
+    pieces=st.lists(PLAIN | st.tuples(SPELLINGS, NAMES), max_size=6),
+    env=st.dictionaries(NAMES, st.sampled_from(["", "v"])),
+)
+def test_one_spelling_says_the_same(
+    pieces: list[str | tuple[str, str]], env: dict[str, str]
+) -> None:
+    text = "\n".join(piece if isinstance(piece, str) else piece[0] % piece[1] for piece in pieces)
+    full = {"A": "1", "B": "2", "C": "3", **env}
+    spelled = one_spelling(text)
+
+    assert expand_variables(spelled, full) == expand_variables(text, full)
+    assert "env:" not in spelled
+    assert one_spelling(spelled) == spelled
+
+
+def test_a_default_and_what_is_asked_for_keep_their_form() -> None:
+    text = "${env:A:-b} ${A:-} ${input:x}"
+    assert one_spelling(text) == "${A:-b} ${A:-} ${input:x}"

@@ -107,7 +107,7 @@ async def test_an_id_that_comes_back_as_text_is_known() -> None:
 async def test_a_request_of_the_newer_era_gets_its_answer_completed() -> None:
     async with link() as made:
         meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
-        await made.asked("x", "prompts/get", _meta=meta)
+        await made.asked("x", "completion/complete", _meta=meta)
         assert await made.answered("x", {}) == {"resultType": "complete"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import unicodedata
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.text.terminal_text import clean_terminal, one_line
+from host.text.terminal_text import clean_terminal, one_line, printable_json
 
 PLAIN = st.sampled_from([*"am \n\té", "[31m", "]0;", "漢字", "👩\u200d🚀", "سلام"])
 STRINGS = ["\x1b]0;t\x07", "\x1b]8;;https://a.example/\x1b\\", "\x1bPq#0~~\x1b\\", "\x9dtitle\x9c"]
@@ -89,3 +90,20 @@ def test_one_line_is_one_line_of_single_spaces(text: str) -> None:
 )
 def test_white_space_of_any_kind_becomes_one_space(text: str, expected: str) -> None:
     assert one_line(text) == expected
+
+
+@given(
+    st.recursive(
+        st.lists(st.one_of(RAW, st.sampled_from([*'\u2028\u2029\ud800"\x9f']))).map("".join),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("k\u202e"), inner),
+        max_leaves=5,
+    ),
+    st.sampled_from([None, 1]),
+)
+def test_printable_json_reads_back_as_it_was_and_steers_nothing(
+    value: object, indent: int | None
+) -> None:
+    printed = printable_json(json.dumps(value, ensure_ascii=False, indent=indent))
+    assert json.loads(printed) == value
+    assert clean_terminal(printed) == printed
+    assert not set("\u2028\u2029\u200c\u200d") & set(printed)

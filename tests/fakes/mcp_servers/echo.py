@@ -15,6 +15,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.subscriptions import ToolsListChanged
 
+import host.pool.connection  # noqa: F401 - a clock that jumps waits for no import in a thread
 from host.pool.rows import HttpServerRow, ServerRow
 
 if TYPE_CHECKING:

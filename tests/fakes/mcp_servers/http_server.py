@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 from host.pool.rows import HttpServerRow
 
@@ -23,6 +23,9 @@ READ_TOOL = {
     "annotations": {"readOnlyHint": True},
 }
 WRITE_TOOL = {"name": "write", "inputSchema": {"type": "object"}}
+
+
+S = TypeVar("S", bound="PlainHttpServer")
 
 
 class PlainHttpServer(ThreadingHTTPServer):
@@ -40,8 +43,8 @@ class PlainHttpServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+    def __init__(self, port: int, handler: type[PlainHandler] | None = None) -> None:
+        super().__init__(("127.0.0.1", port), handler or PlainHandler)
         self.session = "one"
         self.status: dict[str, int] = {}
         self.retry_after = ""
@@ -72,7 +75,7 @@ class PlainHttpServer(ThreadingHTTPServer):
         """A client that hangs up is no news."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class PlainHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: PlainHttpServer
 
@@ -80,8 +83,14 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("content-length", 0))
-        message = json.loads(self.rfile.read(length))
+        self.take(json.loads(self.body()))
+
+    def body(self) -> bytes:
+        """What was posted."""
+        return self.rfile.read(int(self.headers.get("content-length", 0)))
+
+    def take(self, message: dict[str, Any]) -> None:
+        """Answer one message, or do not."""
         method = message.get("method", "")
         server = self.server
         server.methods.append(method)
@@ -181,7 +190,13 @@ def _answer(server: PlainHttpServer, message: dict[str, Any]) -> dict[str, Any]:
 @contextmanager
 def http_server(port: int = 0) -> Iterator[PlainHttpServer]:
     """A running server for a block."""
-    server = PlainHttpServer(port)
+    with serving(PlainHttpServer(port)) as server:
+        yield server
+
+
+@contextmanager
+def serving(server: S) -> Iterator[S]:
+    """The server, running for a block."""
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

@@ -17,6 +17,7 @@ import time
 from typing import Any
 
 MODERN = "2026-07-28"
+TOLD_LAST = "ModuleNotFoundError: No module named 'warehouse'"
 
 
 def parsed_flags() -> argparse.Namespace:
@@ -26,7 +27,11 @@ def parsed_flags() -> argparse.Namespace:
     flags.add_argument("--exit-at-start", metavar="WORDS", help="say so on stderr and exit 3")
     flags.add_argument("--exit-on-discover", action="store_true", help="die of the probe")
     flags.add_argument("--mute-on-discover", action="store_true", help="never answer again")
+    flags.add_argument("--strict", action="store_true", help="list nothing before initialize")
     flags.add_argument("--mute", action="store_true", help="read, and answer nothing")
+    flags.add_argument("--exit-after", type=float, metavar="SECONDS", help="mute, then exit 3")
+    flags.add_argument("--exit-code", type=int, default=0, help="with which it ends when told to")
+    flags.add_argument("--ignore-eof", action="store_true", help="go on when the input ends")
     flags.add_argument("--start-seconds", type=float, default=0, help="be slow to start")
     flags.add_argument("--deaf", action="store_true", help="ignore the input's end and SIGTERM")
     flags.add_argument("--stop-reading", action="store_true", help="for a while, after the listing")
@@ -38,10 +43,16 @@ def parsed_flags() -> argparse.Namespace:
     flags.add_argument("--bad-utf8", action="store_true", help="bytes that are no UTF-8")
     flags.add_argument("--shout", type=int, default=0, metavar="BYTES", help="fill stderr first")
     flags.add_argument("--colours", action="store_true", help="escape codes on stderr")
+    flags.add_argument("--stderr", default="", metavar="TEXT", help="words there at once")
+    flags.add_argument("--traceback", type=int, default=0, metavar="FRAMES", help="on stderr")
+    flags.add_argument("--tools", default="", metavar="NAMES", help="list these alone, MORE too")
+    flags.add_argument("--listing-bytes", type=int, default=0, help="length of the listing's line")
     flags.add_argument("--pages", type=int, default=1, help="pages of the listing")
     flags.add_argument("--loop-pages", action="store_true", help="repeat a cursor for ever")
     flags.add_argument("--bad-tool", action="store_true", help="list one that is none")
+    flags.add_argument("--task-tool", action="store_true", help="list one that needs tasks")
     flags.add_argument("--ask-roots", action="store_true", help="ask for roots before listing")
+    flags.add_argument("--roots-ids", default="[]", metavar="JSON", help="ask, list when answered")
     flags.add_argument("--mark", default="", help="answered by the tool `mark`")
     flags.add_argument("--fail-list", action="store_true", help="answer tools/list with an error")
     flags.add_argument("--chatter", action="store_true", help="log without end, answer nothing")
@@ -54,6 +65,10 @@ WRITING = threading.Lock()
 CANCELLED: dict[Any, threading.Event] = {}
 SEEN: list[str] = []
 ROOTS: list[Any] = []
+ROOTS_IDS: list[Any] = json.loads(FLAGS.roots_ids)
+ANSWERED: list[Any] = []
+HELD: list[Any] = []
+UNLISTED: list[Any] = []
 
 
 def write(message: dict[str, Any]) -> None:
@@ -88,6 +103,16 @@ TOOLS = {
     "refuse": {},
     "change": {},
 }
+MORE: dict[str, Any] = {
+    "hold": {},
+    "held": {},
+    "release": {},
+    "babble": {},
+    "flood": {"count": {"type": "integer"}},
+    "answered": {},
+}
+if FLAGS.tools:
+    TOOLS = {name: (TOOLS | MORE)[name] for name in FLAGS.tools.split(",")}
 
 
 def listing(cursor: str | None) -> dict[str, Any]:
@@ -100,6 +125,9 @@ def listing(cursor: str | None) -> dict[str, Any]:
     ]
     if FLAGS.bad_tool:
         tools.insert(0, {"name": "bad", "inputSchema": None})
+    if FLAGS.task_tool:
+        execution = {"taskSupport": "required"}
+        tools.append({"name": "task", "inputSchema": {"type": "object"}, "execution": execution})
     result: dict[str, Any] = {"tools": tools}
     if FLAGS.modern:
         result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
@@ -123,6 +151,8 @@ def call(identifier: Any, name: str, args: dict[str, Any]) -> None:
             diary.write(f"{args.get('text', name)}\n")
     if name == "sleep":
         threading.Thread(target=sleep, args=(identifier, args["seconds"]), daemon=True).start()
+    elif name == "hold":
+        HELD.append(identifier)
     elif name == "refuse":
         write({"id": identifier, "error": {"code": -32000, "message": "not today"}})
     else:
@@ -143,6 +173,15 @@ def answer(name: str, args: dict[str, Any]) -> str:
         TOOLS["added"] = {}
         for _ in range(5):
             write({"method": "notifications/tools/list_changed"})
+    if name == "release":
+        while HELD:
+            write({"id": HELD.pop(), "result": text_result("held")})
+    if name == "babble":
+        sys.stdout.write("[WARN] No configuration file found\n")
+        sys.stdout.flush()
+    if name == "flood":
+        sys.stdout.write("y" * int(args["count"]))
+        sys.stdout.flush()
     answers: dict[str, str] = {
         "echo": str(args.get("text")),
         "environment": os.environ.get(str(args.get("name")), "(unset)"),
@@ -150,6 +189,8 @@ def answer(name: str, args: dict[str, Any]) -> str:
         "mark": FLAGS.mark,
         "seen": " ".join(SEEN),
         "roots": json.dumps(ROOTS),
+        "held": str(len(HELD)),
+        "answered": json.dumps(ANSWERED),
     }
     return answers.get(name, "done")
 
@@ -160,7 +201,7 @@ def respond(request: dict[str, Any]) -> None:
     params = request.get("params") or {}
     SEEN.append(str(method))
     if method is None:
-        ROOTS.append(request.get("result"))
+        take_roots(identifier, request.get("result"))
     elif method == "server/discover":
         discover(identifier)
     elif method == "initialize":
@@ -176,6 +217,14 @@ def respond(request: dict[str, Any]) -> None:
             write({"id": 0, "method": "roots/list"})
     elif identifier is not None:
         write({"id": identifier, "error": {"code": -32601, "message": "Method not found"}})
+
+
+def take_roots(identifier: Any, roots: Any) -> None:
+    """An answer to a question of ours; the last of them lets the listing go."""
+    ROOTS.append(roots)
+    ANSWERED.append(identifier)
+    if UNLISTED and len(ANSWERED) == len(ROOTS_IDS):
+        write({"id": UNLISTED.pop(), "result": listing(None)})
 
 
 def discover(identifier: Any) -> None:
@@ -213,9 +262,21 @@ def listed(identifier: Any, cursor: str | None) -> None:
     if FLAGS.fail_list:
         write({"id": identifier, "error": {"code": -32603, "message": "fetch failed"}})
         return
+    if FLAGS.strict and "initialize" not in SEEN:
+        write({"id": identifier, "error": {"code": -32602, "message": "not initialized"}})
+        return
+    if ROOTS_IDS and not ANSWERED:
+        UNLISTED.append(identifier)
+        for root in ROOTS_IDS:
+            write({"id": root, "method": "roots/list"})
+        return
     if FLAGS.close_input:
         os.close(0)
-    write({"id": identifier, "result": listing(cursor)})
+    result = listing(cursor)
+    if FLAGS.listing_bytes:
+        line = json.dumps({"jsonrpc": "2.0", "id": identifier, "result": result})
+        result["tools"][0]["description"] = "d" * (FLAGS.listing_bytes - len(line) - 20)
+    write({"id": identifier, "result": result})
     if FLAGS.stop_reading or FLAGS.close_input:
         time.sleep(1.2)
 
@@ -228,14 +289,30 @@ def chatter() -> None:
         time.sleep(0.05)
 
 
-def begin() -> None:
-    """What happens before the first message."""
+def say_first() -> None:
+    """What stands on stderr before the first message."""
     if FLAGS.shout:
         sys.stderr.buffer.write(b"e" * FLAGS.shout + b"\n")
         sys.stderr.flush()
     if FLAGS.colours:
         sys.stderr.buffer.write(b"\x1b[31mred\x1b[0m \xff alert\n")
         sys.stderr.flush()
+    if FLAGS.traceback:
+        frames = (
+            f'  File "/srv/{n}.py", line {n}, in f\n    g()\n' for n in range(FLAGS.traceback)
+        )
+        tell(f"Traceback (most recent call last):\n{''.join(frames)}{TOLD_LAST}")
+    if FLAGS.stderr:
+        sys.stderr.buffer.write(os.fsencode(FLAGS.stderr) + b"\n")
+        sys.stderr.flush()
+
+
+def begin() -> None:
+    """What happens before the first message."""
+    say_first()
+    if FLAGS.exit_after is not None:
+        time.sleep(FLAGS.exit_after)
+        sys.exit(3)
     if FLAGS.exit_at_start:
         tell(FLAGS.exit_at_start)
         sys.exit(3)
@@ -270,8 +347,9 @@ def main() -> None:
             respond(request)
     if FLAGS.garbage_at_end:
         sys.stdout.write("Goodbye!\n")
-    while FLAGS.deaf:
+    while FLAGS.deaf or FLAGS.ignore_eof:
         time.sleep(3600)
+    sys.exit(FLAGS.exit_code)
 
 
 if __name__ == "__main__":
