@@ -139,10 +139,6 @@ class Discovery:
         self._own = (*self._own, tool)
         self.front = replace(self.front, tools=[*self.front.tools, tool])
 
-    def is_own(self, name: str) -> bool:
-        """Whether the tool is one of the host's own, which nobody has to load."""
-        return any(tool["function"]["name"] == name for tool in self._own)
-
     def definition(self, name: str) -> ToolDefinition | None:
         """The definition of a loaded tool; None for any other."""
         return self._declared.get(name)
