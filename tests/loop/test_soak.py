@@ -161,7 +161,12 @@ async def measured(
     return taken
 
 
-def judge(name: str, tally: Tally, taken: dict[int, Figures]) -> None:
+def judge(name: str, tally: Tally, taken: dict[int, Figures], *, spare_scopes: int = 0) -> None:
+    """Prints the figures, and holds that nothing has grown.
+
+    Args:
+        spare_scopes: how many scopes may be alive at one time and not at another.
+    """
     first, last = taken[min(taken)], taken[max(taken)]
     print(f"\n{name}: {max(taken)} runs of up to {STEPS} steps, {tally}")  # noqa: T201
     for number, seen in taken.items():
@@ -171,7 +176,8 @@ def judge(name: str, tally: Tally, taken: dict[int, Figures]) -> None:
         )
     print(f"  grown by {(last.memory - first.memory) / 1024:,.1f} KiB")  # noqa: T201
     assert last.memory - first.memory < MAX_GROWTH_BYTES
-    assert (last.tasks, last.scopes) == (first.tasks, first.scopes)
+    assert last.tasks == first.tasks
+    assert abs(last.scopes - first.scopes) <= spare_scopes
 
 
 @pytest.fixture
@@ -451,4 +457,5 @@ async def test_runs_of_a_host_leave_nothing_behind(anyio_backend: tuple[str, Any
             return run
 
         taken = await measured(HOST_RUNS[anyio_backend[0]], host.events, tally, one_run)
-    judge(f"host on {anyio_backend[0]}", tally, taken)
+    # What cut the last call off may still hold that call's two scopes.
+    judge(f"host on {anyio_backend[0]}", tally, taken, spare_scopes=2)
