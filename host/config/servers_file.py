@@ -22,7 +22,9 @@ def find_servers_file(
     """
     if named is not None:
         return Path(named)
-    settings = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
+    settings = Path(env.get("XDG_CONFIG_HOME", ""))
+    if not settings.is_absolute():  # as XDG has it: such a value counts for nothing
+        settings = home / ".config"
     usual = (folder / FILE_NAME, settings / "agent-host" / FILE_NAME)
     return next((path for path in usual if path.is_file()), None)
 
@@ -37,11 +39,27 @@ def load_config(path: Path | None, *, env: Mapping[str, str]) -> HostConfig:
         remedy = "write one (servers.example.json is a start) or name one with --config"
         raise ConfigError(FILE_NAME, [f"there is none here nor in ~/.config/agent-host; {remedy}"])
     try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError as error:
-        raise ConfigError(str(path), ["there is no such file"]) from error
+        written = path.read_bytes()
     except OSError as error:
-        raise ConfigError(str(path), [f"cannot be read: {error.strerror}"]) from error
+        raise unreadable(path, error) from error
+    return config_in(written, path, env=env)
+
+
+def config_in(written: bytes, path: Path, *, env: Mapping[str, str]) -> HostConfig:
+    """The configuration that a file's content stands for.
+
+    Raises:
+        ConfigError: it is no text, or has mistakes.
+    """
+    try:
+        text = written.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), ["is not UTF-8 text; save it as UTF-8"]) from error
     return read_servers(text, str(path), env)
+
+
+def unreadable(path: Path, error: OSError) -> ConfigError:
+    """Why a file could not be read."""
+    if isinstance(error, FileNotFoundError):
+        return ConfigError(str(path), ["there is no such file"])
+    return ConfigError(str(path), [f"cannot be read: {error.strerror}"])

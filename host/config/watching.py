@@ -8,12 +8,14 @@ would bring compiled code of its own for a file that changes once a day.
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from host.config.host_config import HostConfig
-from host.config.servers_file import load_config
+from host.config.servers_file import config_in, unreadable
 from host.errors import ConfigError
 
 FRESH_SECONDS = 2.0
@@ -59,16 +61,17 @@ class ServersFileWatch:
             return None
         self._seen = seen
         content = self._content()
-        written = seen[0] / 1e9 if seen else 0.0
-        self._is_settled = abs(self._clock() - written) >= FRESH_SECONDS
-        if content == self._told:
+        read_from = seen[0] / 1e9 if seen else 0.0
+        self._is_settled = abs(self._clock() - read_from) >= FRESH_SECONDS
+        known = hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else str(content)
+        if known == self._told:
             self._doubted = ""
             return None
-        found = self._read()
-        if isinstance(found, ConfigError) and content != self._doubted:
-            self._doubted, self._is_settled = content, False
+        found = self._read(content)
+        if isinstance(found, ConfigError) and known != self._doubted:
+            self._doubted, self._is_settled = known, False
             return None
-        self._told, self._doubted = content, ""
+        self._told, self._doubted = known, ""
         return found
 
     def _stamp(self) -> tuple[int, ...]:
@@ -80,14 +83,21 @@ class ServersFileWatch:
         times = (status.st_mtime_ns, status.st_ctime_ns)
         return (*times, status.st_size, status.st_ino, status.st_dev)
 
-    def _content(self) -> str:
+    def _content(self) -> bytes | ConfigError:
+        """What is in the file; a pipe or a device in its place is not waited for."""
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
         try:
-            return hashlib.sha256(self._path.read_bytes()).hexdigest()
+            with open(self._path, "rb", opener=lambda path, _: os.open(path, flags)) as file:
+                if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return file.read()
         except OSError as error:
-            return f"error {error.errno}"
+            return unreadable(self._path, error)
+        return ConfigError(str(self._path), ["is no file that can be read"])
 
-    def _read(self) -> HostConfig | ConfigError:
+    def _read(self, content: bytes | ConfigError) -> HostConfig | ConfigError:
+        if isinstance(content, ConfigError):
+            return content
         try:
-            return load_config(self._path, env=self._env)
+            return config_in(content, self._path, env=self._env)
         except ConfigError as error:
             return error

@@ -36,6 +36,14 @@ def test_the_configuration_folder_can_be_elsewhere(tmp_path: Path) -> None:
     assert find_servers_file(None, env=env, home=Path("/nowhere"), folder=tmp_path / "x") == own
 
 
+def test_a_configuration_folder_without_a_root_counts_for_nothing(tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "agent-host" / "servers.json"
+    own.parent.mkdir(parents=True)
+    own.write_text("{}")
+    env = {"XDG_CONFIG_HOME": "some/folder"}
+    assert find_servers_file(None, env=env, home=tmp_path, folder=tmp_path / "x") == own
+
+
 def test_no_file_at_all_says_what_to_do(tmp_path: Path) -> None:
     assert find_servers_file(None, env={}, home=tmp_path, folder=tmp_path) is None
     with pytest.raises(ConfigError, match=r"servers\.example\.json"):

@@ -153,6 +153,16 @@ def test_a_file_that_cannot_be_read_is_told(file: Watched) -> None:
     assert "cannot be read" in str(file.ids())
 
 
+def test_a_pipe_in_place_of_the_file_is_told_and_not_waited_for(file: Watched) -> None:
+    content = file.path.read_text()
+    file.path.unlink()
+    os.mkfifo(file.path)
+    assert [file.ids(), file.ids(), file.ids()] == [None, "is no file that can be read", None]
+    file.path.unlink()
+    file.path.write_text(content)
+    assert file.ids() == ["a"]
+
+
 def test_variables_have_the_values_of_the_moment(tmp_path: Path) -> None:
     env: dict[str, str] = {}
     file = Watched(tmp_path / "s.json", env)

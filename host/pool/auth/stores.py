@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import itertools
 import json
 import os
 import tempfile
@@ -64,8 +65,10 @@ def credentials_name(server_id: str, url: str) -> str:
 
 def credentials_file() -> Path:
     """The user's own file: ``agent-host/credentials.json`` in ``XDG_DATA_HOME``."""
-    folder = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(folder) / "agent-host" / "credentials.json"
+    folder = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if not folder.is_absolute():  # as XDG has it: such a value counts for nothing
+        folder = Path.home() / ".local" / "share"
+    return folder / "agent-host" / "credentials.json"
 
 
 def system_keyring() -> Keyring | None:
@@ -177,23 +180,49 @@ def _words(error: OSError, path: Path) -> str:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
+    """The entries; {} for a file that is not there, or says nothing that we wrote."""
     try:
-        servers = json.loads(path.read_text("utf-8"))["servers"]
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return _entries(path.read_bytes()) or {}
+    except OSError:
         return {}
-    return servers if isinstance(servers, dict) else {}
+
+
+def _entries(written: bytes) -> dict[str, Any] | None:
+    """The entries of a file of ours; None for any other."""
+    try:
+        found = json.loads(written)
+        servers = found["servers"] if found["version"] == _VERSION else None
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
+    return servers if isinstance(servers, dict) else None
 
 
 def _change_file(path: Path, name: str, kept: dict[str, Any] | None) -> Any:
-    """Put an entry into the file, or take it out; what stood there before."""
+    """Put an entry into the file, or take it out; what stood there before.
+
+    A file that is damaged, or of another version, is put aside and not lost.
+
+    Raises:
+        OSError: the file cannot be read or written; it stays as it was.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _alone(path):
-        servers = _read_file(path)
+        written = path.read_bytes() if path.exists() else b""
+        servers = _entries(written)
+        if servers is None:
+            if written:
+                os.replace(path, _aside(path))
+            servers = {}
         before = servers.pop(name, None)
         if kept is not None:
             servers[name] = kept
         _replace(path, json.dumps({"version": _VERSION, "servers": servers}, indent=1))
     return before
+
+
+def _aside(path: Path) -> Path:
+    names = (path.with_suffix(f".damaged{number or ''}") for number in itertools.count())
+    return next(name for name in names if not name.exists())
 
 
 @contextlib.contextmanager

@@ -215,9 +215,28 @@ def test_the_file_is_where_the_user_keeps_data(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert credentials_file() == tmp_path / "agent-host" / "credentials.json"
-    monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert credentials_file() == tmp_path / ".local/share/agent-host/credentials.json"
+    for nothing in ("", "a/checkout"):
+        monkeypatch.setenv("XDG_DATA_HOME", nothing)
+        assert credentials_file() == tmp_path / ".local/share/agent-host/credentials.json"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "written", ['{"version": 1, "serv', '{"version": 99, "servers": {}}', "[]"]
+)
+async def test_a_file_that_is_not_read_is_put_aside_and_not_lost(
+    written: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "credentials.json"
+    store = UserStore(path, find_keyring=lambda: None)
+    for copies in (1, 2):
+        path.write_text(written)
+        assert await store.load("a") is None
+        await store.save("a", login())
+        assert await store.load("a") == login()
+        kept = [each.read_text() for each in tmp_path.glob("credentials.damaged*")]
+        assert kept == [written] * copies
 
 
 def test_another_address_is_another_server_and_no_name_holds_one() -> None:
