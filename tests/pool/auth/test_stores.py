@@ -235,8 +235,11 @@ async def test_a_file_that_is_not_read_is_put_aside_and_not_lost(
         assert await store.load("a") is None
         await store.save("a", login())
         assert await store.load("a") == login()
-        kept = [each.read_text() for each in tmp_path.glob("credentials.damaged*")]
-        assert kept == [written] * copies
+        assert put_aside(tmp_path) == [written] * copies
+
+
+def put_aside(folder: Path) -> list[str]:
+    return [each.read_text() for each in folder.glob("credentials.damaged*")]
 
 
 def test_another_address_is_another_server_and_no_name_holds_one() -> None:
