@@ -49,6 +49,11 @@ _NO_MESSAGE = {
 }
 """How it begins where an answer held no message at all; no server says so itself."""
 
+_SDK_ADVICE = {
+    "InputRequiredRoundsExceededError": "asked for further input again and again, without an end",
+}
+"""What the SDK says to programmers, by the error's name, in words for everybody."""
+
 _ADVICE = {
     401: "it wants authorisation; check the row's headers",
     403: "it denies access; check the row's headers",
@@ -251,6 +256,8 @@ def reason_words(error: BaseException, redactor: Redactor) -> str:
         return _short(redactor.redact(str(reason)))
     if isinstance(reason, CommandProblem | PoolError):
         return redactor.redact(str(reason))
+    if (words := _SDK_ADVICE.get(type(reason).__name__)) is not None:
+        return words
     words = _short(redactor.redact(str(reason)))
     return f"failed: {words or 'no reason given'} ({type(reason).__name__})"
 

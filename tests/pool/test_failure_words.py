@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import MCPError
+from mcp.client import InputRequiredRoundsExceededError
 from mcp_types import CallToolResult
 from pydantic import ValidationError
 
@@ -206,6 +207,11 @@ def test_an_answer_that_is_no_message_is_told_in_words_of_ours(body: str) -> Non
     )
     text = reason_words(error, PLAIN)
     assert text == "sent an answer that cannot be read: it is not JSON-RPC"
+
+
+def test_advice_to_programmers_is_told_in_words_for_everybody() -> None:
+    error = InputRequiredRoundsExceededError(10)
+    assert reason_words(error, Redactor()).startswith("asked for further input again and again")
 
 
 def test_an_error_of_our_reader_is_told_as_it_is() -> None:
