@@ -6,8 +6,9 @@ endpoint that cannot hold an answer to a schema is asked in words, and what it s
 it can be read.
 
 What hooks said of the question stands before it in each of them. The caller's system prompt is
-for what is written: it stands before the instructions that ask for arguments or for an answer,
-and not where one of several words is chosen, from which it would lead small models astray.
+for what is said: it stands before the instructions that ask for the answer, and nowhere else, since
+it leads small models astray where they choose a word or write arguments. What arguments need to
+know of the user belongs into a hook.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ class Guide:
     async def _answered(self, step: int) -> Turn | None:
         self.events.tell("notice", step, text="the reply repeats a call; asked for the answer")
         asked = guided.answer_question(self._question, self._steps)
-        reply = await self._written(step, self._messages(asked, writes=True), asked, is_last=True)
+        reply = await self._written(step, self._messages(asked, says=True), asked, is_last=True)
         answer = guided.answer_in(reply_in(reply))
         if answer is None:
             return None
@@ -188,7 +189,7 @@ class Guide:
         name = definition["function"]["name"]
         self._say(step, f"picked {name}", ok=True)
         asked = guided.arguments_question(definition, self._question, self._steps, self._before)
-        messages = self._messages(asked, writes=True)
+        messages = self._messages(asked)
         turn = await self._written(step, messages, asked)
         args = guided.arguments_in(reply_in(turn))
         if args is None or guided.repeats_a_step(name, args, self._steps):
@@ -231,13 +232,10 @@ class Guide:
         read = sum(call.name == READ_RESULT for call in self.asking.record.tool_calls)
         return max(0, MAX_READS - read)
 
-    def _messages(self, asked: GuidedQuestion, *, writes: bool = False) -> list[Message]:
-        """A question as it is sent, with the caller's system prompt if it asks for what is written.
-
-        That is so for arguments and answers; the other questions are answered by a choice.
-        """
+    def _messages(self, asked: GuidedQuestion, *, says: bool = False) -> list[Message]:
+        """A question as it is sent, with the caller's system prompt if it asks for the answer."""
         options, record = self.asking.options, self.asking.record
-        own = options.system if writes else ""
+        own = options.system if says else ""
         lead = context_lead(record.context, options.hooks.preface) if options.hooks else ""
         user = "\n\n".join(part for part in (lead, asked.user) if part)
         return [

@@ -354,7 +354,7 @@ async def test_what_hooks_say_stands_byte_for_byte_before_each_question(preface:
         assert request.messages[:at] == without.messages[:at]
 
 
-async def test_the_callers_prompt_stands_before_what_is_written_and_not_what_is_chosen() -> None:
+async def test_the_callers_prompt_stands_before_what_is_said_and_not_what_is_chosen() -> None:
     own = "The user lives in Oslo."
     model, plain = everything_asked(), everything_asked()
     history: list[Message] = [*BEFORE, QUESTION]
@@ -363,8 +363,7 @@ async def test_the_callers_prompt_stands_before_what_is_written_and_not_what_is_
     systems = dict(zip(ASKED, (request.system for request in model.requests), strict=True))
     without = dict(zip(ASKED, (request.system for request in plain.requests), strict=True))
     assert systems.pop("free") == own
-    for kind in ("args", "answer"):
-        assert systems.pop(kind) == f"{own}\n\n{without[kind]}"
+    assert systems.pop("answer") == f"{own}\n\n{without['answer']}"
     assert systems.items() <= without.items()
 
 
