@@ -9,9 +9,10 @@ under: some topics need a tool, kinds of talk do not. The questions come in this
    with what was said before it. If not `tool_is_due`, the model answers freely.
 2. `server_question` if `needs_server_pick`, then `pick_question` over what it left.
 3. `arguments_question` for the tool picked; unless `repeats_a_step`, the call is made.
-4. `several_question`, once. If it `asks_for_several`, again from 2, with the steps so far, until
+4. `search_question`, where the result is too long to be shown whole: what it is searched for.
+5. `several_question`, once. If it `asks_for_several`, again from 2, with the steps so far, until
    a call repeats or the caller's limit is reached. Otherwise the model answers from the result.
-5. `answer_question`, where it wrote the call once more instead.
+6. `answer_question`, where it wrote the call once more instead.
 
 What is the same for every request of a catalogue comes first, for the endpoint's prompt cache.
 """
@@ -29,6 +30,7 @@ from host.catalogue.guided_prompts import (
     DUE_PROMPT,
     GREETING,
     PICK_EXAMPLES,
+    SEARCH_PROMPT,
     SERVER_EXAMPLES,
     SEVERAL_PROMPT,
     TALK,
@@ -52,6 +54,7 @@ _MAX_BEFORE_CHARS = 400
 _MAX_ARGUMENTS_CHARS = 400
 _MAX_RESULT_CHARS = 600
 _MAX_DESCRIPTION_CHARS = 120
+_MAX_SEARCH_CHARS = 100
 _SHOWN_TOOLS = 5
 
 
@@ -233,6 +236,25 @@ def arguments_in(reply: object) -> dict[str, Any] | None:
     return dict(reply) if isinstance(reply, Mapping) else None
 
 
+def search_question(question: str, before: Exchange | None = None) -> GuidedQuestion:
+    """What to look for in a result that is too long to be shown.
+
+    Small models do not read on in one by themselves, and cannot tell that they have to; most of
+    what they name is there, and a search for what is not does no harm.
+    """
+    return GuidedQuestion(
+        system=SEARCH_PROMPT,
+        user=conversation_text(question, (), before),
+        schema=_texts("search"),
+    )
+
+
+def search_in(reply: object) -> str:
+    """The text to look for; "" for none, and for one that is too long to be found."""
+    text = _chosen(reply, "search") if isinstance(reply, Mapping) else None
+    return text if text is not None and len(text) <= _MAX_SEARCH_CHARS else ""
+
+
 def several_question(question: str) -> GuidedQuestion:
     """Whether the question asks for one thing or for several; it is asked without the steps."""
     return GuidedQuestion(
@@ -252,12 +274,7 @@ def answer_question(question: str, steps: Sequence[GuidedStep]) -> GuidedQuestio
     return GuidedQuestion(
         system=ANSWER_PROMPT,
         user=conversation_text(question, steps),
-        schema={
-            "type": "object",
-            "properties": {"answer": {"type": "string"}},
-            "required": ["answer"],
-            "additionalProperties": False,
-        },
+        schema=_texts("answer"),
     )
 
 
@@ -353,9 +370,13 @@ def _choice(key: str, options: Iterable[str]) -> dict[str, Any]:
     choices = list(dict.fromkeys(options))
     if not choices:
         raise ValueError("there is nothing to choose from: no server has a tool")
+    return _texts(key, enum=choices)
+
+
+def _texts(key: str, **more: Any) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {key: {"type": "string", "enum": choices}},
+        "properties": {key: {"type": "string", **more}},
         "required": [key],
         "additionalProperties": False,
     }

@@ -64,6 +64,21 @@ Request: Find the song Moon and play it. -> {"asks_for": "several things"}
 Request: Which songs are there? -> {"asks_for": "one thing"}"""
 
 
+SEARCH_PROMPT = """\
+What the request is about was read, but it is too long to be shown. Name the one word or number \
+that stands near the answer; name "" where all of it is wanted.
+
+Examples:
+Request: Which songs has the band Moonlight? -> {"search": "Moonlight"}
+Request: Open my diary and tell me when the dentist comes. -> {"search": "dentist"}
+Request: Sum up the news. -> {"search": ""}
+Request: What did order 4711 cost? -> {"search": "4711"}
+Request: Read mails.txt and say whether Anna wrote. -> {"search": "Anna"}
+Request: Show me all songs. -> {"search": ""}
+Request: When does it rain in Oslo this week? -> {"search": "Oslo"}
+Request: How many pages has the book? -> {"search": "pages"}"""
+
+
 ANSWER_PROMPT = """\
 Answer the request from the results, in one plain sentence.
 

@@ -103,8 +103,8 @@ class AgentLoopOptions:
             - ``"keywords"`` as names, with those loaded that share rare words with the question;
             - ``"preselect"`` as names, with those loaded that a model chose (``select_model``);
             - ``"guided"`` as names, but before each step the model is asked what it needs, and
-              held to the arguments of that; ``system`` is sent where it writes, not where it
-              chooses.
+              held to the arguments of that; ``system`` is sent where it speaks, not where it
+              chooses or writes arguments.
         loaded: names declared from the start, as ``carry_over`` gives them; unknown ones are
             left out. Nothing to an eager run.
         preselected: names chosen by the caller, in place of any choice the run would make; empty

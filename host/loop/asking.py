@@ -74,7 +74,7 @@ class Asking:
         Raises:
             Interrupted: the run was stopped, or its time or its money is up.
         """
-        self._spend()
+        self._stop_if_spent()
         self.events.tell("turn", step)
         whole = [*system_message(front.system(system)), *messages]
         if schema is None:
@@ -123,7 +123,7 @@ class Asking:
         Raises:
             Interrupted: the run was stopped, or its time or its money is up.
         """
-        self._spend()
+        self._stop_if_spent()
         started = anyio.current_time()
         listen = self._listeners(step, heard=False)
         if schema is not None:
@@ -149,7 +149,7 @@ class Asking:
         Raises:
             Interrupted: the run was stopped, or its time or its money is up.
         """
-        self._spend()
+        self._stop_if_spent()
         started = anyio.current_time()
         asked: list[Message] = [*system_message(system), {"role": "user", "content": user}]
         is_own = model is self.options.model
@@ -178,7 +178,7 @@ class Asking:
             request = StepRequest(messages=tuple(messages), tools=tuple(front.tools))
             await told(self.options.on_request, request, step)
 
-    def _spend(self) -> None:
+    def _stop_if_spent(self) -> None:
         if self.is_spent:
             raise Interrupted("budget")
 

@@ -181,6 +181,11 @@ class ResultShelf:
         if kept is not None:
             self._ids.setdefault(call_id, kept.id)
 
+    def id_of(self, call_id: str) -> str | None:
+        """The id to read on in a call's result by; None if it was not cut or is no longer kept."""
+        result_id = self._ids.get(call_id, "")
+        return result_id if result_id in self._kept else None
+
     def whole(self, call_id: str) -> str | None:
         """The whole result of a call; None if it was not cut or is no longer kept."""
         kept = self._kept.get(self._ids.get(call_id, ""))

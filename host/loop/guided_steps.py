@@ -10,34 +10,12 @@ from typing import Any
 
 from host.catalogue.guided import Exchange, GuidedStep, repeats_a_step
 from host.errors import ToolArgumentsError
-from host.loop.big_results import READ_RESULT, READ_RESULT_DEFINITION
+from host.loop.big_results import READ_RESULT
 from host.loop.hook_context import message_text
 from host.loop.transcript import tool_call
-from host.records import (
-    CatalogueServer,
-    CatalogueTool,
-    Message,
-    ToolCall,
-    ToolCallOutcome,
-    Turn,
-)
+from host.records import Message, ToolCall, ToolCallOutcome, Turn
 from host.text.json_text import parse_json_loosely
-from host.text.tokens import tools_tokens
 from host.text.tool_arguments import parse_tool_arguments
-
-READING = CatalogueServer(
-    id=READ_RESULT,
-    label="results that were cut",
-    tools=(
-        CatalogueTool(
-            name=READ_RESULT,
-            description=READ_RESULT_DEFINITION["function"]["description"],
-            annotations={"readOnlyHint": True},
-            tokens=tools_tokens([READ_RESULT_DEFINITION]),
-        ),
-    ),
-)
-"""What a pick is offered beside the catalogue once a result was cut."""
 
 
 def steps_in(messages: Sequence[Message]) -> dict[str, GuidedStep]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from host.catalogue import guided
 from host.catalogue.guided import Exchange, GuidedQuestion, GuidedStep
@@ -22,7 +23,6 @@ from host.loop.asking import Asking, system_message
 from host.loop.big_results import READ_RESULT, READ_RESULT_DEFINITION, ResultShelf
 from host.loop.discovery import Discovery, Front
 from host.loop.guided_steps import (
-    READING,
     call_turn,
     exchange_before,
     failures_in_a_row,
@@ -39,7 +39,7 @@ MAX_FAILURES = 2
 """How many failed calls in a row are tried again before the thing asked for is given up."""
 
 MAX_READS = 5
-"""How often a run reads on in results that were cut."""
+"""How often a run reads on in cut results, whether the guide has it search or the model asks."""
 
 ANSWER_REQUEST = "Every tool has answered. Tell the result in plain words, as an answer to me."
 """Said behind the results, which the model would repeat the call for otherwise."""
@@ -68,6 +68,7 @@ class Guide:
     _question: str = field(default="", init=False)
     _before: Exchange | None = field(default=None, init=False)
     _known: dict[str, GuidedStep] = field(default_factory=dict, init=False)
+    _searched_for: set[str] = field(default_factory=set, init=False)
     _is_over: bool = field(default=False, init=False)
     _has_called: bool = field(default=False, init=False)
     _is_one_thing: bool | None = field(default=None, init=False)
@@ -105,7 +106,9 @@ class Guide:
         self._hear(question)
         if self._is_over or not self.discovery.on_demand or not self._question.strip():
             return None
-        turn = await self._called(step) if await self._is_due(step) else None
+        turn = await self._searched(step)
+        if turn is None and await self._is_due(step):
+            turn = await self._called(step)
         self._is_over, self._has_called = turn is None, self._has_begun
         return turn
 
@@ -182,6 +185,24 @@ class Guide:
         self._say(step, "a tool is due" if is_due else "no tool is due", ok=is_due)
         return is_due
 
+    async def _searched(self, step: int) -> Turn | None:
+        """The turn that looks into a result that was cut, once for each; None for no such thing."""
+        did_well = {outcome.id for outcome in self.asking.record.tool_calls if outcome.ok}
+        cut = (self.shelf.id_of(call_id) for call_id in self._known if call_id in did_well)
+        wanted = next((each for each in cut if each and each not in self._searched_for), None)
+        if wanted is None or not self._reads_left:
+            return None
+        self._searched_for.add(wanted)
+        asked = guided.search_question(self._question, self._before)
+        messages = self._messages(asked)
+        turn = await self._written(step, messages, asked)
+        text = guided.search_in(reply_in(turn))
+        if not text:
+            self.asking.came_to_nothing()
+            return None
+        self._say(step, f"looks for {text} in {wanted}", ok=True)
+        return await self._made(step, messages, turn, READ_RESULT, {"id": wanted, "search": text})
+
     async def _called(self, step: int) -> Turn | None:
         definition = await self._picked(step)
         if definition is None:
@@ -195,21 +216,22 @@ class Guide:
         if args is None or guided.repeats_a_step(name, args, self._steps):
             self.asking.came_to_nothing()
             return None
+        return await self._made(step, messages, turn, name, args)
+
+    async def _made(
+        self, step: int, messages: list[Message], turn: Turn, name: str, args: dict[str, Any]
+    ) -> Turn:
         await self.asking.tell_request(step, messages, _NO_TOOLS)
         return call_turn(turn, name, args, number=len(self._known))
 
     async def _picked(self, step: int) -> ToolDefinition | None:
         catalogue: Sequence[CatalogueServer] = self.discovery.catalogue
-        if self._reads_left:
-            catalogue = [*catalogue, READING]
         about = self._question, self._steps, self._before
         if guided.needs_server_pick(catalogue):
             reply = await self._answer("pick", step, guided.server_question(catalogue, *about))
             catalogue = guided.picked_server(reply, catalogue) or catalogue
         reply = await self._answer("pick", step, guided.pick_question(catalogue, *about))
         name = guided.picked_tool(reply, catalogue)
-        if name == READ_RESULT and self._reads_left:
-            return READ_RESULT_DEFINITION
         if name is None:
             return None
         self.discovery.load([name])

@@ -26,6 +26,8 @@ from host.catalogue.guided import (
     picked_server,
     picked_tool,
     repeats_a_step,
+    search_in,
+    search_question,
     server_question,
     several_question,
     tool_is_due,
@@ -297,6 +299,21 @@ def test_a_schema_that_is_none_lets_any_object_be_written(parameters: Any) -> No
     function: Any = {"name": "x", "description": None, "parameters": parameters}
     asked = arguments_question({"type": "function", "function": function}, "")
     assert asked.schema == {"type": "object"}
+
+
+def test_what_to_look_for_is_asked_about_the_question_alone() -> None:
+    before = Exchange(question="Where is Anna?", answer="In Oslo.")
+    asked = search_question("And her number?", before)
+    assert asked.user == "Before: Where is Anna?\nAnswer: In Oslo.\nRequest: And her number?"
+    assert asked.system == search_question("Other").system
+    assert asked.schema["required"] == ["search"]
+
+
+@given(SHAPES | st.dictionaries(st.just("search"), st.text(max_size=150)))
+def test_what_to_look_for_is_a_short_text_or_nothing(reply: object) -> None:
+    given = reply.get("search") if isinstance(reply, dict) else None
+    text = given.strip() if isinstance(given, str) else ""
+    assert search_in(reply) == (text if len(text) <= 100 else "")
 
 
 def test_several_things_are_told_from_one() -> None:

@@ -176,6 +176,7 @@ def test_the_host_gets_the_whole_result_by_its_call() -> None:
     for call_id, text in texts.items():
         shelf.shown(call_id, "fs__read", text)
     assert [shelf.whole(call_id) for call_id in "abcd"] == [texts["a"], None, texts["c"], None]
+    assert [shelf.id_of(call_id) for call_id in "abcd"] == ["r1", None, "r2", None]
 
 
 NEEDLES = st.sampled_from(
@@ -361,7 +362,7 @@ def test_a_dropped_result_is_said_to_be_gone_and_the_newest_stays_however_long()
     text = refused(shelf, id="r1", page=1)
     assert "r1 is no longer kept" in text
     assert "r2 (fs__list" in text
-    assert shelf.whole("a") is None
+    assert shelf.whole("a") is shelf.id_of("a") is None
     assert shelf.whole("b") == "b" * 5_000
     shelf.shown("again", "fs__read", "a" * 600)
     assert "aaa" in read(shelf, id="r3", page=1)

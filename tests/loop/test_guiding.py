@@ -9,10 +9,12 @@ import pytest
 
 from host.catalogue import guided
 from host.loop import HOOK_PREFACE, READ_RESULT, RunHooks
+from host.loop.big_results import READ_RESULT_DEFINITION
 from host.loop.guiding import ANSWER_REQUEST, MAX_FAILURES, MAX_READS, READ_REQUEST
 from host.receipt import receipt
-from host.records import HookOutcome, Message, ToolFailure, Turn
+from host.records import HookOutcome, Message, Run, ToolFailure, Turn
 from host.text.json_text import compact_json
+from host.text.tokens import tools_tokens
 from tests.fakes.loop_peers import MemoryTool, MemoryToolbox, ScriptedModel, call, calling, saying
 from tests.loop.runs import QUESTION, Events, replays, results, run
 
@@ -30,9 +32,9 @@ NOTE = MemoryTool(name="notes__write", body=lambda args: "noted", parameters=PAR
 class GuidedModel(ScriptedModel):
     """Answers each kind of question from a list of its own, the last entry ever after.
 
-    Kinds are the schemas' only keys: ``topic``, ``asks_for``, ``group``, ``tool``, ``answer``, or
-    ``args`` for any other schema; bytes are said as they are. Turns without a schema are those of
-    ``said``, as they come.
+    Kinds are the schemas' only keys: ``topic``, ``asks_for``, ``group``, ``tool``, ``search``,
+    ``answer``, or ``args`` for any other schema; bytes are said as they are. Turns without a
+    schema are those of ``said``, as they come.
     """
 
     def __init__(self, *said: str | Turn, **answers: list[Any]) -> None:
@@ -434,15 +436,22 @@ LINES = "\n".join(f"line {number}" for number in range(2000))
 BIG = MemoryTool(name="logs__show", body=lambda args: LINES, description="Shows the log.")
 
 
-def reader(*said: str | Turn, asks_for: str = "one thing", tool: str = "logs__show") -> GuidedModel:
+def reader(*said: str | Turn, search: Any = "line 1234") -> GuidedModel:
     return GuidedModel(
         *said,
         topic=["Logs"],
-        tool=["logs__show", tool],
-        args=[{}, {"id": "r1", "search": "line 1234"}, {"n": 1}],
-        asks_for=[asks_for],
+        tool=["logs__show"],
+        args=[{}],
+        search=[search],
+        asks_for=["one thing"],
         answer=["It is there."],
     )
+
+
+async def reading(model: GuidedModel, **options: Any) -> Run:
+    """A guided run that shows little of a result."""
+    given: dict[str, Any] = {"max_result_chars": 600, **options}
+    return await run(model, MemoryToolbox(BIG, NOTE), discovery="guided", **given)
 
 
 def page(number: int) -> Turn:
@@ -453,12 +462,55 @@ def texted(number: int) -> str:
     return compact_json({"name": READ_RESULT, "arguments": {"id": "r1", "page": number}})
 
 
+def called(run: Run) -> list[str]:
+    return [outcome.name for outcome in run.tool_calls]
+
+
+async def test_a_cut_result_is_searched_for_what_the_question_is_about() -> None:
+    events = Events()
+    model = reader("It is line 1234.")
+    done = await reading(model, on_event=events)
+    assert model.kinds == ["topic", "tool", "args", "search", "asks_for", "free"]
+    assert '1 hit for "line 1234"' in results(done.messages)[1]
+    assert (done.answer, called(done)) == ("It is line 1234.", ["logs__show", READ_RESULT])
+    assert (done.used, done.loaded) == (("logs__show",),) * 2
+    assert "looks for line 1234 in r1" in [event["text"] for event in events.of("decision")]
+    assert replays(done.messages)
+
+
+async def test_each_cut_result_is_searched_once() -> None:
+    logs = [f"log {number}\n" + LINES for number in range(3)]
+    big = MemoryTool(name="logs__show", body=lambda args: logs[args["n"]])
+    model = GuidedModel(
+        topic=["Logs"],
+        tool=["logs__show"],
+        args=[{"n": 0}, {"n": 1}, {"n": 2}, {"n": 2}],
+        search=["line 7", "line 8", "line 9"],
+        asks_for=["several things"],
+    )
+    done = await run(model, MemoryToolbox(big), discovery="guided", max_result_chars=600)
+    assert called(done) == ["logs__show", READ_RESULT] * 3
+    assert [text[:3] for text in results(done.messages)[1::2]] == ["[r1", "[r2", "[r3"]
+    assert "Done: read_result" in str(model.requests[-2].messages[-1]["content"])
+
+
+@pytest.mark.parametrize("nothing", ["", b"nonsense", 7, "x" * 101])
+async def test_a_model_that_looks_for_nothing_answers_from_what_is_shown(nothing: Any) -> None:
+    model = reader("It is long.", search=nothing)
+    done = await reading(model)
+    assert model.kinds == ["topic", "tool", "args", "search", "asks_for", "free"]
+    assert (done.answer, called(done)) == ("It is long.", ["logs__show"])
+    tokens = sum(row.tools[0].tokens for row in MemoryToolbox(BIG, NOTE).catalogue())
+    reader_tokens = tools_tokens([READ_RESULT_DEFINITION])
+    assert receipt(done).eager_tokens == 2 * tokens + reader_tokens, "for the call and the answer"
+
+
 @pytest.mark.parametrize("said", [page(2), texted(2)])
-async def test_a_cut_result_can_be_read_on_in_before_the_answer(said: str | Turn) -> None:
-    model = reader(said, "Line 99 says it.")
-    done = await run(model, MemoryToolbox(BIG, NOTE), discovery="guided", max_result_chars=600)
+async def test_the_model_itself_can_read_on_before_it_answers(said: str | Turn) -> None:
+    model = reader(said, "Line 99 says it.", search="")
+    done = await reading(model)
     assert model.kinds[-2:] == ["free", "free"]
-    assert [request.tool_names for request in model.requests] == [[]] * 4 + [[READ_RESULT]] * 2
+    assert [request.tool_names for request in model.requests] == [[]] * 5 + [[READ_RESULT]] * 2
     assert model.requests[-1].messages[-1]["content"] == f"{ANSWER_REQUEST} {READ_REQUEST}"
     assert results(done.messages)[1].startswith("[r1: page 2 of ")
     assert (done.answer, done.used) == ("Line 99 says it.", ("logs__show",))
@@ -467,68 +519,39 @@ async def test_a_cut_result_can_be_read_on_in_before_the_answer(said: str | Turn
 
 async def test_a_result_that_was_not_cut_leaves_nothing_to_be_read() -> None:
     model = reader(page(2))
-    done = await run(model, MemoryToolbox(BIG, NOTE), discovery="guided")
+    done = await reading(model, max_result_chars=None)
     assert [request.tool_names for request in model.requests] == [[]] * len(model.requests)
     assert model.requests[4].messages[-1]["content"] == ANSWER_REQUEST
-    assert (done.answer, len(done.tool_calls)) == ("It is there.", 1)
+    assert (done.answer, called(done)) == ("It is there.", ["logs__show"])
 
 
 async def test_reading_on_is_bounded() -> None:
     model = reader(*(page(number) for number in range(2, 50)))
-    done = await run(model, MemoryToolbox(BIG, NOTE), discovery="guided", max_result_chars=600)
-    assert [c.name for c in done.tool_calls] == ["logs__show", *[READ_RESULT] * MAX_READS]
+    done = await reading(model)
+    assert called(done) == ["logs__show", *[READ_RESULT] * MAX_READS]
     assert model.requests[-2].tools == (), "what cannot be called any more is not declared"
-    assert (model.kinds[-1], done.answer, done.stop_reason) == (
-        "answer",
-        "It is there.",
-        "completed",
-    )
+    assert model.kinds[-1] == "answer"
+    assert (done.answer, done.stop_reason) == ("It is there.", "completed")
 
 
 async def test_reading_the_same_again_is_asked_for_the_answer_instead() -> None:
-    model = reader(page(2))
-    done = await run(
-        model, MemoryToolbox(BIG, NOTE), discovery="guided", max_result_chars=600, stuck_after=2
-    )
-    assert [c.name for c in done.tool_calls] == ["logs__show", READ_RESULT]
+    done = await reading(reader(page(2)), stuck_after=2)
+    assert called(done) == ["logs__show", READ_RESULT, READ_RESULT]
     assert (done.answer, done.stop_reason) == ("It is there.", "completed")
 
 
 async def test_other_calls_do_not_count_once_all_are_made() -> None:
     both = calling(call("notes__write", {"n": 1}), call(READ_RESULT, {"id": "r1", "page": 2}))
     words = calling(call("notes__write", {"n": 1}), text="The log is long.")
-    toolbox = MemoryToolbox(BIG, NOTE)
-    model = reader(both, words)
-    done = await run(model, toolbox, discovery="guided", max_result_chars=600)
-    assert [c.name for c in done.tool_calls] == ["logs__show", READ_RESULT]
-    assert toolbox.called == ["logs__show"]
-    assert done.answer == "The log is long."
+    done = await reading(reader(both, words, search=""))
+    assert called(done) == ["logs__show", READ_RESULT]
+    assert (done.answer, done.used) == ("The log is long.", ("logs__show",))
     assert replays(done.messages)
 
 
 async def test_text_is_no_reading_where_calls_are_not_read_from_text() -> None:
-    model = reader(texted(2))
-    done = await run(
-        model,
-        MemoryToolbox(BIG, NOTE),
-        discovery="guided",
-        max_result_chars=600,
-        recover_tool_calls=False,
-    )
-    assert ([c.name for c in done.tool_calls], done.answer) == (["logs__show"], "It is there.")
-
-
-async def test_of_several_things_reading_on_can_be_the_next() -> None:
-    model = reader("Done.", asks_for="several things", tool=READ_RESULT)
-    done = await run(model, MemoryToolbox(BIG, NOTE), discovery="guided", max_result_chars=600)
-    assert [c.name for c in done.tool_calls][:2] == ["logs__show", READ_RESULT]
-    assert '1 hit for "line 1234"' in results(done.messages)[1]
-    picks = [
-        r.system for kind, r in zip(model.kinds, model.requests, strict=True) if kind == "tool"
-    ]
-    assert [READ_RESULT in system for system in picks[:2]] == [False, True]
-    assert done.loaded == ("logs__show",)
-    assert replays(done.messages)
+    done = await reading(reader(texted(2), search=""), recover_tool_calls=False)
+    assert (called(done), done.answer) == (["logs__show"], "It is there.")
 
 
 # Transcripts that others rewrite
