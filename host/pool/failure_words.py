@@ -256,8 +256,8 @@ def reason_words(error: BaseException, redactor: Redactor) -> str:
         return _short(redactor.redact(str(reason)))
     if isinstance(reason, CommandProblem | PoolError):
         return redactor.redact(str(reason))
-    if (words := _SDK_ADVICE.get(type(reason).__name__)) is not None:
-        return words
+    if type(reason).__name__ in _SDK_ADVICE:
+        return _SDK_ADVICE[type(reason).__name__]
     words = _short(redactor.redact(str(reason)))
     return f"failed: {words or 'no reason given'} ({type(reason).__name__})"
 
