@@ -7,10 +7,9 @@ a filter stands on them only while a connection of the row lives.
 from __future__ import annotations
 
 import logging
-import re
 from types import TracebackType
 
-from host.text.redaction import REDACTED, Redactor
+from host.text.redaction import Redactor, without_quoted_input
 
 LOGGERS = (
     "client",
@@ -35,8 +34,6 @@ LOGGERS = (
 
 _WORDS = logging.Formatter()
 _SENT = "Sending client message:"
-_QUOTED = re.compile(r"input_value=.*?(?=, input_type=)", re.DOTALL)
-"""What a validator quotes; it has cut it, so that half a secret may stand there."""
 
 
 class RowSecretsFilter(logging.Filter):
@@ -60,7 +57,7 @@ class RowSecretsFilter(logging.Filter):
         return True
 
     def _redacted(self, text: str) -> str:
-        return self._redactor.redact(_QUOTED.sub(f"input_value={REDACTED}", text))
+        return self._redactor.redact(without_quoted_input(text))
 
 
 class LogRedaction:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from host.pool.rate_limit import RateLimit
 from host.text.json_text import compact_json
+from host.text.redaction import Redactor
 from host.text.terminal_text import clean_terminal, one_line
 from host.text.truncation import preview
 
@@ -29,7 +30,7 @@ class ServerLog:
     Args:
         tell: hears each line that is let through.
         on_notice: level and text; hears once after each flood how large it was.
-        redact: takes secrets out of a text.
+        redactor: takes secrets out of what is said.
         clock: seconds.
     """
 
@@ -37,12 +38,12 @@ class ServerLog:
         self,
         tell: TellLine,
         on_notice: Callable[[str, str], None],
-        redact: Callable[[str], str],
+        redactor: Redactor,
         clock: Callable[[], float],
     ) -> None:
         self._tell = tell
         self._on_notice = on_notice
-        self._redact = redact
+        self._redactor = redactor
         self._clock = clock
         self._limit = RateLimit(MAX_LINES, STRETCH_SECONDS)
 
@@ -51,10 +52,13 @@ class ServerLog:
         if not self._limit.admits(self._clock()):
             return
         self.end()
+        redact = self._redactor.redact
+        # Secrets go before anything is cut or written as JSON: half of one, or one that is escaped
+        # again, would not be found afterwards.
+        said = self._redactor.redact_values(said)
         text = said if isinstance(said, str) else _as_json(said)
-        # Secrets go before anything is cut: half of one would not be found afterwards.
-        text = preview(self._redact(clean_terminal(text)), MAX_LINE_CHARS)
-        part = preview(self._redact(one_line(logger or "")), MAX_LOGGER_CHARS)
+        text = preview(redact(clean_terminal(text)), MAX_LINE_CHARS)
+        part = preview(redact(one_line(logger or "")), MAX_LOGGER_CHARS)
         self._tell(level=level, text=text, logger=part or None)
 
     def end(self) -> None:

@@ -174,6 +174,8 @@ class ServerPool(PoolReading, PoolContents, PoolLogins):
     ) -> str:
         """The answer of a tool as text; ``(no output)`` for none. Connects its server if due.
 
+        What of it surely is a secret of the server's row is marked ``***``: it goes to a model.
+
         Args:
             arguments: an object, its JSON text, or None for no arguments.
             timeout_seconds, coerce, max_result_chars: None leaves them to row and pool.
@@ -210,6 +212,8 @@ class ServerPool(PoolReading, PoolContents, PoolLogins):
         hidden: bool = False,
     ) -> CallToolResult:
         """The answer of a tool as the protocol has it, an ``is_error`` one included, never cached.
+
+        It is as it was sent, whatever the server repeats in it.
 
         Raises:
             PoolError: as ``call``, except for what the tool itself calls an error.

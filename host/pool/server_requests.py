@@ -107,7 +107,7 @@ class ServerRequests:
         self._elicitations = RateLimit(MAX_ELICITATIONS, STRETCH_SECONDS)
         self._notices = RateLimit(MAX_NOTICES, STRETCH_SECONDS)
         line = partial(tell, "log", source="server")
-        self._log = ServerLog(line, on_notice, redactor.redact, anyio.current_time)
+        self._log = ServerLog(line, on_notice, redactor, anyio.current_time)
 
     @property
     def elicitation(self) -> ElicitationFnT | None:

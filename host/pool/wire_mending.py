@@ -21,6 +21,7 @@ from host.pool.call_progress import PROGRESS_METHOD, with_floats
 from host.pool.content_mending import mend_answer
 from host.pool.result_mending import MENDED_METHODS
 from host.pool.transports import ServerTransport
+from host.text.redaction import without_quoted_input
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -111,7 +112,7 @@ class MendedTransport:
                 message.result, notices = mend_answer(*asked, message.result)
                 self._tell(notices)
         elif isinstance(message, JSONRPCError):
-            message.error.message = self._redact(message.error.message)
+            message.error.message = self._redact(without_quoted_input(message.error.message))
             if message.id is not None:
                 self._forget(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == PROGRESS_METHOD:

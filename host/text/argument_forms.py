@@ -41,7 +41,8 @@ def read_arguments(args: Iterable[str]) -> Iterator[Argument]:
 
 def read_argument(argument: str, before: str = "") -> Argument:
     """The argument, read with the one before it ("" for none)."""
-    if before.startswith("-") and not argument.startswith("-") and is_telling_name(before):
+    is_awaited = before.startswith("-") and "=" not in before and is_telling_name(before)
+    if is_awaited and not argument.startswith("-"):
         return Argument(kind="secret", name=before, value=argument)
     if "://" in argument.partition("=")[0].partition(" ")[0]:
         return Argument(kind="address", value=argument)

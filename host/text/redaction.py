@@ -24,6 +24,8 @@ MIN_ENCODED_BYTES = 9
 
 _ADDRESS_START = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*+:)?//")
 _AUTHORITY = re.compile(r"[^/\\?#]*+")
+_QUOTED = re.compile(r"input_value=.*?(?=, input_type=)", re.DOTALL)
+"""How pydantic quotes."""
 _URL_SAFE = str.maketrans("+/", "-_")
 _PERCENT_CODE = re.compile("%[0-9A-F]{2}")
 
@@ -32,8 +34,8 @@ class Redactor:
     """Takes a fixed set of secrets out of texts.
 
     Secrets that are blank or shorter than ``MIN_SECRET_CHARS`` are ignored. Each is also found
-    percent-encoded, as it stands inside a string of JSON or of Python, and in base64, alone or
-    with what stood round it (as in a ``Basic`` header).
+    percent-encoded, as it stands inside a string of JSON (and that inside another) or of Python,
+    and in base64, alone or with what stood round it (as in a ``Basic`` header).
     """
 
     __slots__ = ("_spellings",)
@@ -76,6 +78,11 @@ class Redactor:
         return value
 
 
+def without_quoted_input(text: str) -> str:
+    """What a validator says, without what it quotes: cut, half a secret would not be found."""
+    return _QUOTED.sub(f"input_value={REDACTED}", text)
+
+
 def redact_url(url: str) -> str:
     """The address without user-info and without the values of its query; names stay.
 
@@ -96,11 +103,19 @@ def _spellings(secret: str) -> Iterator[str]:
         encoded = [quote(value, safe="", errors="replace"), quote(value, errors="replace")]
         encoded.append(quote_plus(value, errors="replace"))
         lowered = [_PERCENT_CODE.sub(lambda code: code[0].lower(), text) for text in encoded]
-        in_json = [json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)]
+        in_json = [
+            *_in_json(value),
+            *(twice for once in _in_json(value) for twice in _in_json(once)),
+        ]
         in_code = repr(value)[1:-1]
         for spelling in (value, *encoded, *lowered, *in_json, in_code, *_in_base64(value)):
             if len(value.strip()) >= MIN_SECRET_CHARS:
                 yield spelling
+
+
+def _in_json(text: str) -> Iterator[str]:
+    for ascii_only in (True, False):
+        yield json.dumps(text, ensure_ascii=ascii_only)[1:-1]
 
 
 def _in_base64(secret: str) -> Iterator[str]:

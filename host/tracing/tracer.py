@@ -80,7 +80,7 @@ class OpenTelemetryTracer:
         self._run_id = run_id
         self._conversation = present({"gen_ai.conversation.id": conversation_id})
         self._places = _Places(servers)
-        self._redact = (redactor or Redactor()).redact if capture_content else None
+        self._redactor = (redactor or Redactor()) if capture_content else None
 
     @contextmanager
     def run(self, messages: Sequence[Message] = ()) -> Iterator[TracedSpan]:
@@ -156,7 +156,7 @@ class OpenTelemetryTracer:
             record_exception=False,  # its text may be content
             set_status_on_exception=False,
         ) as span:
-            traced = TracedSpan(span, self._redact)
+            traced = TracedSpan(span, self._redactor)
             try:
                 yield traced
             except BaseException as error:
@@ -168,12 +168,12 @@ class TracedSpan:
     """A span under way, of any of the three kinds.
 
     Args:
-        redact: takes secrets out of content; None where no content is recorded.
+        redactor: takes secrets out of content; None where no content is recorded.
     """
 
-    def __init__(self, span: Span, redact: Callable[[str], str] | None) -> None:
+    def __init__(self, span: Span, redactor: Redactor | None) -> None:
         self._span = span
-        self._redact = redact
+        self._redactor = redactor
 
     def ended(self, run: Run) -> None:
         """Takes the finished run."""
@@ -219,15 +219,17 @@ class TracedSpan:
 
     def tell_content(self, name: str, content: Callable[[], object]) -> None:
         """Sets content, where it was asked for."""
-        redact = self._redact
-        if redact is not None:
-            self.tell(lambda: {name: redact(content_text(content()))})
+        redactor = self._redactor
+        if redactor is not None:  # before the JSON is written as well, which escapes once more
+            clear = redactor.redact_values
+            self.tell(lambda: {name: redactor.redact(content_text(clear(content())))})
 
     def _fail(self, kind: str, text: str) -> None:
         from opentelemetry.trace import StatusCode
 
         self.tell(lambda: {"error.type": kind})
-        self._span.set_status(StatusCode.ERROR, self._redact(text) if self._redact else None)
+        shown = None if self._redactor is None else self._redactor.redact(text)
+        self._span.set_status(StatusCode.ERROR, shown)
 
 
 class _Places:

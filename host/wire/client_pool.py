@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections import OrderedDict
 from collections.abc import Callable
@@ -44,8 +45,10 @@ class ClientPool:
         self._clients: OrderedDict[tuple[str, str, float], openai.AsyncOpenAI] = OrderedDict()
         self._retired: list[openai.AsyncOpenAI] = []
         self._tls: ssl.SSLContext | None = None
+        self._hide_addresses = _AddressFilter()
 
     async def __aenter__(self) -> Self:
+        logging.getLogger("httpx2").addFilter(self._hide_addresses)
         return self
 
     async def __aexit__(
@@ -54,6 +57,7 @@ class ClientPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        logging.getLogger("httpx2").removeFilter(self._hide_addresses)
         self.retire()
         with anyio.move_on_after(CLOSE_SECONDS, shield=True):
             while self._retired:
@@ -109,6 +113,18 @@ class ClientPool:
         # next request on that connection is lost. Without TLS a new connection costs nothing.
         limits = httpx2.Limits(max_keepalive_connections=0)
         return openai.DefaultAsyncHttpx2Client(verify=self._tls, limits=limits)
+
+
+class _AddressFilter(logging.Filter):
+    """Lets every record pass; addresses in it lose their credentials, which httpx2 logs."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """True."""
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                redact_url(str(arg)) if isinstance(arg, httpx2.URL) else arg for arg in record.args
+            )
+        return True
 
 
 class _SendableCookies(DefaultCookiePolicy):

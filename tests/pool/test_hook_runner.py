@@ -285,6 +285,24 @@ async def test_an_error_of_an_unknown_kind_is_contained(caplog: pytest.LogCaptur
     assert "a hook failed in an unknown way" in caplog.text
 
 
+async def test_what_a_hook_fails_with_is_told_without_its_secret() -> None:
+    async def call(
+        server_id: str, name: str, arguments: dict[str, Any], seconds: float | None
+    ) -> str:
+        raise ZeroDivisionError(arguments["token"])
+
+    async def ready(server_id: str) -> None:
+        assert server_id == "fs"
+
+    notices: list[str] = []
+    rows = [row(hook(args={"token": "s3same-0pen"}))]
+    (outcome,) = await run_hooks(
+        rows, "beforeTurn", CONTEXT, call, ready=ready, now=virtual_now, on_notice=notices.append
+    )
+    assert outcome.error == "ZeroDivisionError: ***"
+    assert "s3same-0pen" not in "".join(notices)
+
+
 async def test_a_failure_never_vetoes() -> None:
     args = {"fail": '{"veto": true}'}
     (outcome,) = await run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from typing import Any
 
@@ -58,6 +59,21 @@ def test_what_a_validator_quotes_in_part_is_not_told() -> None:
     text = shown(record("it failed: %s", error.value, error=error.value))
     assert "0123456789" not in text
     assert "input_value=***, input_type=" in text
+
+
+def test_every_logger_of_what_a_connection_runs_on_is_filtered() -> None:
+    modules = "mcp.client.sse mcp.client.auth.oauth2 mcp.client.streamable_http httpcore2 httpx2"
+    for module in modules.split():
+        importlib.import_module(module)
+    known = logging.getLogger().manager.loggerDict
+    used = {
+        name
+        for name, found in known.items()
+        if isinstance(found, logging.Logger)
+        and name.startswith(("client", "httpcore2", "httpx2", "mcp.client", "mcp.shared"))
+    }
+    unused = {"mcp.client.stdio", "mcp.shared.direct_dispatcher"}
+    assert used - unused <= set(LOGGERS)
 
 
 def filters() -> list[object]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.pool.row_secrets import MAX_LEARNT, LearntSecrets, LiveRedactor, row_redactor
+from host.pool.row_secrets import (
+    MAX_LEARNT,
+    LearntSecrets,
+    LiveRedactor,
+    RowRedactor,
+    row_redactor,
+)
 from host.pool.rows import AuthRow, HttpServerRow, StdioServerRow
 from host.pool.state_view import blanked_row
 
@@ -79,3 +85,25 @@ def test_the_secrets_of_clients_are_the_rows(secret: str, other: str) -> None:
     shown = blanked_row(row, row_redactor(row))
     assert secret not in shown.model_dump_json()
     assert other not in shown.model_dump_json()
+
+
+@given(SECRETS, SECRETS)
+def test_models_read_what_may_be_ordinary_after_all(secret: str, learnt: str) -> None:
+    secrets = LearntSecrets()
+    env = {"API_KEY": f"{secret}-0", "PROJECT": "my-project-12", "AWS_REGION": "us-east-1"}
+    row = StdioServerRow(id="a", command="run", env=env)
+    redactor = RowRedactor(row, secrets)
+    secrets.learn(learnt)
+    text = f"<{secret}-0|{learnt}|my-project-12|us-east-1>"
+    assert redactor.redact(text) == "<***|***|***|us-east-1>"
+    assert redactor.for_models.redact(text) == "<***|***|my-project-12|us-east-1>"
+    assert secret not in repr(redactor) + repr(redactor.for_models)
+    assert not RowRedactor(StdioServerRow(id="a", command="run")).for_models
+
+
+def test_a_region_stays_readable_in_an_error_and_is_blanked_in_the_row() -> None:
+    row = StdioServerRow(id="a", command="run", env={"AWS_REGION": "us-east-1"})
+    text = "no route to servicereference.us-east-1.amazonaws.com"
+    assert row_redactor(row).redact(text) == text
+    shown = blanked_row(row, row_redactor(row))
+    assert "us-east-1" not in repr(shown) + shown.model_dump_json()

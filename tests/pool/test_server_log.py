@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from host.pool.server_log import MAX_LINES, STRETCH_SECONDS, ServerLog
+from host.text.redaction import Redactor
 from host.text.terminal_text import clean_terminal
 from tests.fakes.mcp_servers.asking import AskingServer
 from tests.fakes.mcp_servers.echo import Servers, memory_row
@@ -31,7 +32,7 @@ def test_whatever_is_logged_is_told_as_clean_text(lines: list[tuple[Any, str | N
     log = ServerLog(
         lambda **fields: told.append(fields),
         lambda *_: None,
-        lambda text: text.replace(SECRET, "***"),
+        Redactor([SECRET]),
         lambda: 0.0,
     )
     for said, logger in lines:
@@ -58,7 +59,7 @@ def test_every_line_is_told_or_counted(bursts: list[tuple[float, int]]) -> None:
         assert level == "warning"
         counted += int(text.split()[0].replace(",", ""))
 
-    log = ServerLog(tell, notice, str, lambda: now)
+    log = ServerLog(tell, notice, Redactor(), lambda: now)
     for wait, lines in bursts:
         now += wait
         for _ in range(lines):

@@ -32,6 +32,7 @@ def test_what_follows_a_telling_flag_is_a_secret(args: list[str], flag: str) -> 
     [
         ("", "--api-key=v", "secret", "--api-key=", "--api-key"),
         ("", "--mode=v", "plain", "", ""),
+        ("--api-key=v", "w", "plain", "", ""),
         ("-e", "NAME=v", "variable", "NAME=", "NAME"),
         ("--env", "NAME=v", "variable", "NAME=", "NAME"),
         ("", "--env=NAME=v", "variable", "--env=NAME=", "NAME"),

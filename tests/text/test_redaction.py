@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.text.redaction import MIN_ENCODED_BYTES, Redactor, redact_url
+from host.text.redaction import MIN_ENCODED_BYTES, Redactor, redact_url, without_quoted_input
 
 SECRETS = st.lists(st.text(alphabet='kq7/+ %"é', min_size=0, max_size=8), max_size=5)
 SPELLINGS: list[Callable[[str], str]] = [
@@ -135,3 +135,23 @@ def test_an_address_shows_host_path_and_names_only(
 )
 def test_known_addresses(url: str, expected: str) -> None:
     assert redact_url(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("x [type=a, input_value={'k': 'se...t'}, input_type=dict] y", "input_value=***, input"),
+        ("input_value='a\nb', input_type=str", "input_value=***, input_type=str"),
+        ("input_value=never ended", "input_value=never ended"),
+    ],
+)
+def test_what_a_validator_quotes_goes_as_a_whole(said: str, shown: str) -> None:
+    assert shown in without_quoted_input(said)
+
+
+def test_values_are_redacted_at_any_depth_and_names_stay() -> None:
+    value = {"hunter22": ["hunter22", {"a": ("x hunter22",)}], "n": 5, "b": None}
+    shown = {"hunter22": ["***", {"a": ["x ***"]}], "n": 5, "b": None}
+    assert Redactor(["hunter22"]).redact_values(value) == shown
+    assert Redactor(["hunter22"])
+    assert not Redactor(["abc"])
