@@ -304,6 +304,7 @@ FAILURES = [
 ]
 
 
+@pytest.mark.slow  # a second each
 @pytest.mark.anyio
 @pytest.mark.parametrize("place", IN_WEB, ids=by_name)
 async def test_what_a_web_server_tells_of_its_secret_is_read_by_nobody(
@@ -328,6 +329,7 @@ async def test_what_a_web_server_tells_of_its_secret_is_read_by_nobody(
     assert telling.TOLD
 
 
+@pytest.mark.slow  # a second each
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("place", "fallback"), [*((place, None) for place in IN_WEB), (IN_WEB[0], "sse")]
