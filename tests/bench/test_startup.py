@@ -31,6 +31,7 @@ def test_a_server_that_nothing_is_saved_of_is_not_at_rest(tmp_path: Path) -> Non
     assert started_once(tmp_path)["servers_at_rest"] == 1
 
 
+@pytest.mark.slow
 def test_the_benchmark_prints_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--servers", "2", "--rounds", "2", "--json"])
     figures = json.loads(capsys.readouterr().out.splitlines()[-1])

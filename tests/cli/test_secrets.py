@@ -26,6 +26,8 @@ from tests.test_secrets import (
     web_row,
 )
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["every_record"]
 
 

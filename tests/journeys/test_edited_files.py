@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.command_line import calling, plain_server, write_servers
 from tests.fakes.endpoint import answer
 from tests.fakes.http_endpoint import HttpEndpoint
 from tests.journeys.conftest import StartHost
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_conversation_goes_on_with_the_servers_of_the_edited_file(

@@ -13,6 +13,8 @@ from tests.fakes.endpoint import answer
 from tests.fakes.http_endpoint import HttpEndpoint
 from tests.journeys.test_approvals import Terminal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("flags", [[], ["--modern"]], ids=["sessions", "2026-07-28"])
 def test_a_chat_answers_a_form_cancels_one_and_keeps_its_keyboard(

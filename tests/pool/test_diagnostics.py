@@ -21,6 +21,8 @@ from host.pool.settings import PoolSettings
 from tests.fakes.mcp_servers.processes import plain_row
 from tests.fakes.mcp_servers.watching import state_of
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 1.5
 NO_PROGRAM = "it is no program of this system; a script begins with a line such as #!/bin/sh"
 
