@@ -155,8 +155,7 @@ class Connection:
     async def open(self) -> None:
         """Dial, and return when that came to something or its time is up; never raises."""
         if self.is_stopped:
-            self.ended.set()
-            self._wiring.on_end(self)
+            self.give_up()
             return
         self._commons.group.start_soon(self._own)
         with anyio.move_on_after(self._connect_seconds):
@@ -164,9 +163,16 @@ class Connection:
         if not self.settled.is_set():
             said, before = self.last_words(), self.failure
             late = timed_out(self._connect_seconds, said, self._redactor, before=before)
-            self._fail(self.end_failure() if self.end_note() else late)
+            self.failure = self.end_failure() if self.end_note() else late
+            self.settled.set()
             self._scope.cancel()
             self._commons.eras.fell_silent(self.row)
+
+    def give_up(self) -> None:
+        """End what was never dialled: nobody is left to wait for."""
+        self.settled.set()
+        self.ended.set()
+        self._wiring.on_end(self)
 
     def stop(self, reason: CloseReason) -> None:
         """Ask for the end; ``ended`` tells when it has come. The first reason counts."""
@@ -365,11 +371,6 @@ class Connection:
             self._commons.eras.failed(row, attempt)
             self.settled.set()
         return following
-
-    def _fail(self, failure: Failure) -> None:
-        if not self.settled.is_set():
-            self.failure = failure
-            self.settled.set()
 
     async def _relist(self, client: Client) -> bool:
         with anyio.fail_after(self._connect_seconds):

@@ -210,9 +210,13 @@ class Fleet:
     async def _dial(
         self, entry: Entry, connection: Connection, previous: Connection | None
     ) -> None:
-        if previous is not None:
-            await previous.ended.wait()
-        await self._slots.acquire()
+        try:
+            if previous is not None:
+                await previous.ended.wait()
+            await self._slots.acquire()
+        except BaseException:  # the pool is being left, which waits for the end of each connection
+            connection.give_up()
+            raise
         self._commons.group.start_soon(self._hold_slot, connection)
         began = anyio.current_time()
         await connection.open()

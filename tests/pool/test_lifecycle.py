@@ -375,3 +375,31 @@ async def test_a_tool_that_is_gone_after_a_new_dial_is_refused_and_not_called() 
         error = await refused(pool, "fs__old")
         assert error.code == "unknown-tool"
         assert fs.calls == []
+
+
+# Leaving
+
+
+async def test_a_pool_left_by_cancellation_ends_though_dials_still_wait_for_their_turn() -> None:
+    names = [f"s{number}" for number in range(4)]
+    servers = Servers(**{name: EchoServer() for name in names})
+    for server in servers.servers.values():
+        server.hold_lists = anyio.Event()
+    settings = quiet_settings(servers, max_concurrent_dials=1)
+    with anyio.fail_after(30), anyio.move_on_after(0.5) as left:
+        async with ServerPool.open(map(memory_row, names), settings=settings) as pool:
+            await pool.wait_ready()
+    assert left.cancelled_caught
+    assert sum(servers.dials(name) for name in names) == 1
+
+
+async def test_a_pool_left_by_cancellation_ends_though_a_dial_waits_for_its_predecessor() -> None:
+    servers = SlowlyClosed(fs=EchoServer())
+    rows = [memory_row("fs")]
+    with anyio.fail_after(30), anyio.move_on_after(1) as left:
+        async with ServerPool.open(rows, settings=quiet_settings(servers)) as pool:
+            await pool.wait_ready()
+            await anyio.sleep_until(left.deadline - 0.25)
+            await pool.reconnect("fs", rows)
+    assert left.cancelled_caught
+    assert servers.log == ["open fs", "closed fs"]
