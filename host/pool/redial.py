@@ -56,11 +56,32 @@ class RedialClock:
 
     def failed(self, now: float) -> None:
         """A dial failed, or a connection ended by itself."""
-        if self._up_since is not None and now - self._up_since >= STEADY_SECONDS:
+        self._went_down(now)
+        self._failures += 1
+        self._wait(now, self._failures)
+
+    def lost(self, now: float) -> None:
+        """A server that answers forgot its session: the first time it is due again at once.
+
+        Sessions run out at rest, too: what held for long counts neither now nor for the breaker.
+        """
+        was_steady = self._went_down(now)
+        if not self._failures and not was_steady:
+            self._redials.append(now)
+        self._wait(now, self._failures)
+        self._failures += 1
+
+    def _went_down(self, now: float) -> bool:
+        """Note that it is down; whether it was up for so long that what was before is forgotten."""
+        was_steady = self._up_since is not None and now - self._up_since >= STEADY_SECONDS
+        if was_steady:
             self._failures = 0
         self._up_since = None
-        self._failures += 1
-        self._due_at = now + redial_delay(self._failures, self._first_seconds, self._jitter())
+        return was_steady
+
+    def _wait(self, now: float, failures: int) -> None:
+        delay = redial_delay(failures, self._first_seconds, self._jitter()) if failures else 0.0
+        self._due_at = now + delay
         while self._redials and self._redials[0] <= now - REDIAL_WINDOW_SECONDS:
             self._redials.popleft()
         self.is_broken = len(self._redials) > MAX_REDIALS

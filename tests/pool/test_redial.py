@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from host.pool.redial import (
     MAX_REDIALS,
     REDIAL_WINDOW_SECONDS,
+    STEADY_SECONDS,
     RedialClock,
     redial_delay,
 )
@@ -101,3 +102,51 @@ def test_dials_after_failures_are_so_many_an_hour_whether_they_succeed_or_not(
         assert (
             sum(dial - REDIAL_WINDOW_SECONDS < other <= dial for other in dials) <= 1 + MAX_REDIALS
         )
+
+
+def test_a_lost_session_is_renewed_at_once_and_one_that_is_lost_again_ever_later() -> None:
+    clock, waits = RedialClock(1.0, lambda: 1.0), []
+    for now in range(5):
+        clock.came_up(now)
+        clock.lost(now)
+        waits.append(clock.wait_seconds(now))
+    assert waits == [0, 1, 2, 4, 8]
+
+
+def test_a_session_lost_after_a_failure_is_not_renewed_at_once() -> None:
+    clock = RedialClock(1.0, lambda: 1.0)
+    clock.failed(0)
+    clock.came_up(1)
+    clock.lost(2)
+    assert clock.wait_seconds(2) == 1
+
+
+@given(st.lists(st.floats(STEADY_SECONDS + 1, 1000), min_size=1, max_size=50))
+def test_sessions_that_run_out_after_steady_times_are_always_renewed_at_once(
+    lives: list[float],
+) -> None:
+    clock, now = RedialClock(1.0, lambda: 1.0), 0.0
+    for life in lives:
+        clock.came_up(now)
+        now += life
+        clock.lost(now)
+        assert clock.wait_seconds(now) == 0
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=30))
+def test_unsteady_connections_break_the_clock_whether_they_end_or_forget_us(
+    lives: list[tuple[bool, float]],
+) -> None:
+    clock, now, dials = RedialClock(1.0, lambda: 1.0), 0.0, 0
+    for is_loss, life in lives:
+        clock.came_up(now)
+        now += life
+        (clock.lost if is_loss else clock.failed)(now)
+        wait = clock.wait_seconds(now)
+        if wait is None:
+            break
+        if dials or not is_loss:  # the first renewal is counted with the loss
+            clock.redialled(now + wait)
+        now, dials = now + wait, dials + 1
+    assert dials == min(len(lives), MAX_REDIALS + 1)
+    assert clock.is_broken == (dials < len(lives))
