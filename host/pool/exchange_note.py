@@ -28,6 +28,8 @@ class ExchangeNote:
         said: the first line of the body of that answer, as sent; "" for nothing of its own.
         broken_body: an answer's body broke off.
         is_too_long: an answer had no end within what is read of one.
+        is_own: the pool asks by itself, for no use; whether the session is lost is then for the
+            next use to find out.
         is_over: nobody waits for what the requests are made for any more.
         resumed: how often a stream of answers was asked for again, and when last.
         waits: ends of the waiting that is under way for it, called when it is over.
@@ -41,6 +43,7 @@ class ExchangeNote:
     said: str = ""
     broken_body: bool = False
     is_too_long: bool = False
+    is_own: bool = False
     is_over: bool = False
     resumed: tuple[int, float] = (0, 0.0)
     not_authorised: NotAuthorised | None = None
@@ -57,9 +60,9 @@ _note: ContextVar[ExchangeNote | None] = ContextVar("exchange_note", default=Non
 
 
 @contextmanager
-def noting_exchanges() -> Iterator[ExchangeNote]:
+def noting_exchanges(*, is_own: bool = False) -> Iterator[ExchangeNote]:
     """Collect, in the note handed out, what happens to requests made for this block."""
-    note = ExchangeNote()
+    note = ExchangeNote(is_own=is_own)
     token = _note.set(note)
     try:
         yield note

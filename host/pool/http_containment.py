@@ -115,7 +115,8 @@ class SoftClient(httpx2.AsyncClient):
     """An HTTP client whose ``send`` does not raise for what network or server do.
 
     Args:
-        on_session_lost: called when a message of a session was refused with 404.
+        on_session_lost: called when a request of a session was refused with 404, unless it was
+            one of the pool's own.
         on_post_failed: called when a message was not delivered, or refused.
         on_locked_out: called with the reason when no message will be let in any more.
     """
@@ -193,7 +194,8 @@ class SoftClient(httpx2.AsyncClient):
         note.status = response.status_code
         note.said = refusal_line(response.content, status=response.status_code)
         note.retry_after = response.headers.get("retry-after")
-        if response.status_code == 404 and _SESSION_HEADER in request.headers:
+        is_of_session = _SESSION_HEADER in request.headers and _wants_answer(request)
+        if response.status_code == 404 and is_of_session and not note.is_own:
             note.session_lost = True
             self._on_session_lost()
         self._on_post_failed()

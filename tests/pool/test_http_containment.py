@@ -110,6 +110,25 @@ async def test_only_a_404_for_a_session_is_a_lost_one(
     assert note.status == (None if status == 200 else status)
 
 
+async def test_a_404_for_what_the_pool_asks_by_itself_is_for_the_next_use_to_meet() -> None:
+    heard: list[str] = []
+    async with client(lambda _: httpx2.Response(404), heard) as soft:
+        with noting_exchanges(is_own=True) as note:
+            await soft.post("http://server.test/", headers={"mcp-session-id": "s"})
+    assert heard == ["failed"]
+    assert (note.status, note.session_lost) == (404, False)
+
+
+async def test_a_404_for_a_notification_is_no_lost_session() -> None:
+    heard: list[str] = []
+    told = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+    async with client(lambda _: httpx2.Response(404), heard) as soft:
+        with noting_exchanges() as note:
+            await soft.post("http://server.test/", headers={"mcp-session-id": "s"}, json=told)
+    assert heard == ["failed"]
+    assert not note.session_lost
+
+
 async def test_a_404_for_the_stream_of_a_session_is_no_lost_session() -> None:
     heard: list[str] = []
     async with client(lambda _: httpx2.Response(404), heard) as soft:
