@@ -123,6 +123,8 @@ class Connection:
 
     def end_note(self) -> str:
         """Why the server's side ended, as a clause without subject; "" while it works."""
+        if self.stop_reason == "shutdown":
+            return "was closed with the pool"
         return self._transport.end_note() if self._transport else ""
 
     def end_failure(self) -> Failure:
@@ -274,12 +276,11 @@ class Connection:
     async def _attempt(self, attempt: Attempt) -> Attempt | None:
         """Dial once and serve to the end; what to try next, if the dial failed but need not."""
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + attempt.seconds)
-        with noting_exchanges() as note:
+        with noting_exchanges(is_own=True) as note:
             try:
                 with self._scope:
                     await self._serve(attempt)
-            except Exception as error:  # noqa: BLE001 - containment: whatever a server or the SDK
-                # does to this connection, the other ones go on.
+            except Exception as error:  # noqa: BLE001 - containment: other connections go on
                 return self._after_failure(attempt, error, note)
         return None if self.settled.is_set() else after_silence(attempt)
 

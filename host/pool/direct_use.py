@@ -52,7 +52,7 @@ class DirectUse:
         while True:
             entry = self.known(server_id)
             await self._fleet.ensure(entry)
-            if self._fleet.entries.get(server_id) is entry:
+            if self._fleet.has(entry):
                 break  # else it was replaced meanwhile, and its successor is what is wanted
         if not is_up(entry):
             raise _error("connect-failed", entry, "is not connected: ")
@@ -75,17 +75,20 @@ class DirectUse:
         Raises:
             PoolError: see ``ServerPool.client``.
         """
-        entry = self.known(server_id)
-        if entry.connection is None:
-            await entry.settled.wait()  # what is saved of it may be on its way
+        while True:
             entry = self.known(server_id)
-        await self._fleet.look_again(entry)
-        if entry.is_due(anyio.current_time()):
-            self._fleet.begin_dial(entry)
-        elif entry.status == "error":
-            raise _error("backoff", entry, "failed a short while ago and is not dialled yet: ")
-        await entry.settled.wait()
-        entry = self.known(server_id)
+            if entry.connection is None:
+                await entry.settled.wait()  # what is saved of it may be on its way
+            await self._fleet.look_again(entry)
+            if not self._fleet.has(entry):
+                continue
+            if entry.is_due(anyio.current_time()):
+                self._fleet.begin_dial(entry)
+            elif entry.status == "error":
+                raise _error("backoff", entry, "failed a short while ago and is not dialled yet: ")
+            await entry.settled.wait()
+            if self._fleet.has(entry):
+                break
         if entry.connection is None or not is_up(entry):
             raise _error("connect-failed", entry, "could not be connected: ")
         self._fleet.touch(entry)
@@ -95,8 +98,10 @@ class DirectUse:
         """The entry of an enabled server.
 
         Raises:
-            PoolError: ``unknown-server`` or ``disabled``.
+            PoolError: ``unknown-server`` or ``disabled``; ``connect-failed`` as the pool closes.
         """
+        if self._fleet.is_closed:
+            raise PoolError("connect-failed", "the pool was closed", server_id=server_id)
         entry = self._fleet.entries.get(server_id)
         if entry is None:
             raise PoolError(

@@ -41,6 +41,8 @@ SHORT_WAIT_SECONDS = 1.0
 """How long a call waits for a failed server to be due, rather than be refused."""
 RETIRE_SECONDS = 5.0
 """How long a lost session may go on answering what it was asked."""
+FORGOTTEN = "has forgotten our session several times in a row"
+"""Why a server that answers is not dialled at once."""
 
 
 class Fleet:
@@ -48,12 +50,14 @@ class Fleet:
 
     Attributes:
         on_change: called after each step that may change what is offered.
+        is_closed: the pool is being closed, or is so already.
         listings: what is saved of the servers.
     """
 
     def __init__(self, commons: Commons, events: PoolEvents, cache: ResultCache | None) -> None:
         self.entries: dict[str, Entry] = {}
         self.on_change: Callable[[], None] = lambda: None
+        self.is_closed = False
         commons.authorities.on_notice = partial(events.notice, None)
         self._commons = commons
         self._events = events
@@ -63,9 +67,13 @@ class Fleet:
         self._closing: set[Connection] = set()
         self.listings = ListingCache(commons, events)
 
+    def has(self, entry: Entry) -> bool:
+        """Whether the entry is still its row's, and was neither replaced nor removed."""
+        return self.entries.get(entry.id) is entry
+
     def begin_dial(self, entry: Entry) -> None:
-        """Start dialling, unless a dial is under way or the row is disabled."""
-        if entry.status in ("connecting", "disabled", "ready"):
+        """Start dialling, unless a dial is under way, or the row is disabled or gone."""
+        if entry.status in ("connecting", "disabled", "ready") or not self.has(entry):
             return
         if entry.status == "error":
             entry.clock.redialled(anyio.current_time())
@@ -136,11 +144,14 @@ class Fleet:
 
     async def close_all(self) -> None:
         """Forget every server, close what is open, side by side, and wait for all of it."""
+        self.is_closed = True
         entries = list(self.entries.values())
         self.entries.clear()
         self.on_change()
         for entry in entries:
             self.detach(entry, "shutdown")
+        for connection in list(self._closing):
+            connection.stop("shutdown")  # those that were lost and go on with their answers, too
         for connection in list(self._closing):
             await connection.ended.wait()
         await self.listings.flush()
@@ -151,19 +162,21 @@ class Fleet:
             if connection.is_stopped:
                 await connection.ended.wait()
 
-    def renew(self, entry: Entry, connection: Connection) -> None:
-        """Dial anew for a session the server has forgotten; the old one may finish its answers.
+    def _lost(self, entry: Entry, connection: Connection) -> None:
+        """Give up a session the server has forgotten; what it was asked before it may answer.
 
-        The new dial does not wait for the old connection, so that a call made inside ``use``
-        cannot hold up its own redial.
+        The use that met this dials anew, if that is due. Its dial does not wait for the old
+        connection, so that a call made inside ``use`` cannot hold up its own redial.
         """
         if entry.connection is not connection or entry.status != "ready":
             return
-        self._clear_cache(entry)
-        entry.connection, entry.previous = None, None
-        entry.status, entry.started_at = "idle", None
+        now = anyio.current_time()
+        entry.clock.lost(now)
+        self._fall(entry, connection, Failure(text=FORGOTTEN))
+        entry.previous = None
+        if entry.clock.wait_seconds(now) == 0:
+            entry.status, entry.failure, entry.retry_at = "idle", None, None
         self._commons.group.start_soon(self._retire, connection)
-        self.begin_dial(entry)
 
     async def _retire(self, connection: Connection, reason: CloseReason = "redial") -> None:
         with anyio.move_on_after(RETIRE_SECONDS):
@@ -188,7 +201,7 @@ class Fleet:
         wiring: Wiring[Connection] = Wiring(
             on_gone=partial(self._crashed, entry),
             on_end=partial(self._ended, entry),
-            on_lost=partial(self.renew, entry),
+            on_lost=partial(self._lost, entry),
             on_locked_out=partial(self._locked_out, entry),
             on_tools=partial(self._relisted, entry),
             on_learnt=partial(self._learnt, entry),
@@ -275,6 +288,8 @@ class Fleet:
     def _failed(
         self, entry: Entry, connection: Connection, failure: Failure, seconds: float
     ) -> None:
+        if not failure.needs_person:
+            entry.clock.failed(anyio.current_time())
         failure = self._fall(entry, connection, failure)
         connection.stop("crash")
         self._events.emit("connect-failed", entry.id, seconds=seconds, error=failure.text)
@@ -289,9 +304,7 @@ class Fleet:
         entry.started_at = None
         entry.stale = bool(entry.listing)
         if not failure.needs_person:
-            now = anyio.current_time()
-            entry.clock.failed(now)
-            wait = entry.clock.wait_seconds(now)
+            wait = entry.clock.wait_seconds(anyio.current_time())
             waits = timedelta(seconds=wait or 0)
             entry.retry_at = None if wait is None else self._settings.now() + waits
         self._clear_cache(entry)
@@ -309,6 +322,7 @@ class Fleet:
 
     def _crashed(self, entry: Entry, connection: Connection) -> None:
         if entry.connection is connection and entry.status == "ready":
+            entry.clock.failed(anyio.current_time())
             failure = self._fall(entry, connection, connection.end_failure())
             self._events.emit("close", entry.id, reason="crash", error=failure.text)
 

@@ -45,17 +45,18 @@ class ToolFinder:
             PoolError: ``out-of-scope``; ``unknown-tool``, also when the server of a known tool
                 is not up: the text then says why.
         """
-        found = self._index().entries.get(name)
-        if found is None and self._indexes:
-            await self._wake(name, scope)
-        found = self._resolved(name, scope, hidden)
-        entry = self._fleet.entries[found.server_id]
-        if not is_up(entry):
-            await self._fleet.ensure(entry)
-            found = self._resolved(name, scope, hidden, was_of=entry)
+        was_of: Entry | None = None
+        while True:
+            if name not in self._index().entries and self._indexes:
+                await self._wake(name, scope)
+            found = self._resolved(name, scope, hidden, was_of=was_of)
             entry = self._fleet.entries[found.server_id]
-        if not is_up(entry):
-            raise self._down(name, entry)
+            if is_up(entry):
+                break
+            if entry is was_of:
+                raise self._down(name, entry)
+            await self._fleet.ensure(entry)
+            was_of = entry  # if it was replaced meanwhile, its successor is what is wanted
         self._fleet.touch(entry)
         return entry, found
 
@@ -63,6 +64,10 @@ class ToolFinder:
         self, name: str, scope: Scope, hidden: bool, *, was_of: Entry | None = None
     ) -> IndexedTool:
         """The tool; ``was_of`` is the server that had it a moment ago."""
+        if self._fleet.is_closed:
+            raise PoolError(
+                "tool-error", f"{name}: the pool was closed; the call was not made", tool_name=name
+            )
         found = self._index().resolve(name, scope=scope, hidden=hidden)
         if isinstance(found, IndexedTool):
             return found
@@ -77,7 +82,18 @@ class ToolFinder:
         )
 
     async def _wake(self, name: str, scope: Scope) -> None:
-        """Dial the servers in scope that may own the name and are due, side by side."""
+        """Dial the servers in scope that may own the name and are due, side by side.
+
+        One that is replaced while it is waited for is looked at again.
+        """
+        while any(
+            woken.id in self._fleet.entries and not self._fleet.has(woken)
+            for woken in await self._woken(name, scope)
+        ):
+            pass
+
+    async def _woken(self, name: str, scope: Scope) -> list[Entry]:
+        """Who was dialled or waited for, and has come to something."""
         for entry in list(self._fleet.entries.values()):
             is_candidate = is_in_scope(entry.id, scope) and entry.connection is None
             if is_candidate and could_own(entry.row.effective_slug, name):
@@ -97,6 +113,7 @@ class ToolFinder:
             self._fleet.begin_dial(entry)
         for entry in woken:
             await entry.settled.wait()
+        return woken
 
     def _down(self, name: str, entry: Entry) -> PoolError:
         why = entry.failure.text if entry.failure else "is not running"

@@ -394,7 +394,9 @@ async def test_closing_the_pool_closes_every_connection_and_fails_calls_in_fligh
     codes: list[str] = []
 
     async def call(pool: ServerPool) -> None:
-        codes.append((await refused(pool, "fs__echo", {"sleepMs": 90_000})).code)
+        error = await refused(pool, "fs__echo", {"sleepMs": 90_000})
+        assert "was closed with the pool during the call" in str(error)
+        codes.append(error.code)
 
     async with anyio.create_task_group() as tasks:
         async with memory_pool(servers) as pool:

@@ -8,10 +8,15 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp import MCPError
 
 from host.errors import PoolError
+from host.pool.fleet import FORGOTTEN, RETIRE_SECONDS
+from host.pool.redial import BROKEN, MAX_REDIALS
 from host.pool.rows import HttpServerRow, StdioServerRow
 from host.pool.server_pool import ServerPool
+from host.pool.settings import PoolSettings
+from tests.fakes.mcp_servers import http_server as http_server_module
 from tests.fakes.mcp_servers.http_server import PlainHttpServer, http_server
 from tests.fakes.mcp_servers.processes import plain_row
 from tests.fakes.mcp_servers.watching import Watch, state_of
@@ -202,6 +207,111 @@ async def test_a_nested_call_does_not_deadlock_the_redial_of_its_own_server(
 
         with anyio.fail_after(10):
             assert await pool.use("web", run) == "called"
+
+
+async def test_a_client_whose_session_was_lost_is_not_handed_out_again(
+    web: PlainHttpServer,
+) -> None:
+    async with ServerPool.open([web.row()]) as pool:
+        assert await pool.wait_ready(10)
+        client = await pool.client("web")
+        web.session = "two"
+        with pytest.raises(MCPError):
+            await client.list_tools()
+        assert state_of(pool, "web").status == "idle"
+        assert web.methods.count("initialize") == 1
+        assert len((await (await pool.client("web")).list_tools()).tools) == 2
+        assert web.methods.count("initialize") == 2
+
+
+async def test_a_server_that_forgets_us_at_each_call_is_left_alone_ever_longer_and_says_why(
+    web: PlainHttpServer,
+) -> None:
+    web.status["tools/call"] = 404
+    settings = PoolSettings(crash_backoff_seconds=30)
+    async with ServerPool.open([web.row()], settings=settings) as pool:
+        assert await pool.wait_ready(10)
+        error = await failed(pool, "web__write")
+        assert "has forgotten our session; the call was not made" in str(error)
+        for _ in range(5):
+            error = await failed(pool, "web__write")
+        assert FORGOTTEN in str(error)
+        assert "it can be tried again in" in str(error)
+        with pytest.raises(PoolError, match=FORGOTTEN) as refusal:
+            await pool.client("web")
+        assert refusal.value.code == "backoff"
+        state = state_of(pool, "web")
+        assert (state.status, state.stale, state.retry_at is None) == ("error", True, False)
+        assert web.methods.count("initialize") == 2
+        assert web.calls == []
+
+
+async def test_a_session_that_never_lasts_opens_the_breaker_until_it_is_reconnected(
+    web: PlainHttpServer,
+) -> None:
+    row = web.row()
+    settings = PoolSettings(crash_backoff_seconds=0.001)
+    web.status["tools/call"] = 404
+    async with ServerPool.open([row], settings=settings) as pool:
+        assert await pool.wait_ready(10)
+        with anyio.fail_after(30):
+            while BROKEN not in (error := str(await failed(pool, "web__write"))):
+                assert web.methods.count("initialize") <= MAX_REDIALS + 2
+        assert f"{FORGOTTEN}; {BROKEN}" in error
+        del web.status["tools/call"]
+        await pool.reconnect("web", [row])
+        assert await pool.call("web__write") == "called"
+
+
+async def test_what_the_pool_asks_by_itself_never_dials_anew(
+    monkeypatch: pytest.MonkeyPatch, web: PlainHttpServer
+) -> None:
+    answer = http_server_module._answer
+
+    def logging_too(server: PlainHttpServer, message: dict[str, Any]) -> dict[str, Any]:
+        answered = answer(server, message)
+        if message["method"] == "initialize":
+            answered["result"]["capabilities"]["logging"] = {}
+        return answered
+
+    monkeypatch.setattr(http_server_module, "_answer", logging_too)
+    web.status["logging/setLevel"] = 404
+    async with ServerPool.open([web.row(era="legacy", log_level="info")]) as pool:
+        watch = Watch(pool)
+        await watch.until(lambda: bool(watch.of("log")))
+        assert "does not set its log level" in str(watch.of("log")[0].text)
+        for _ in range(3):
+            assert await pool.call("web__write") == "called"
+        assert web.methods.count("initialize") == 1
+        web.session = "two"
+        assert await pool.call("web__write") == "called"
+        assert web.methods.count("initialize") == 2
+
+
+async def test_a_pool_is_closed_at_once_though_a_lost_session_still_owes_an_answer(
+    web: PlainHttpServer,
+) -> None:
+    errors: list[PoolError] = []
+    web.delays["tools/call"] = RETIRE_SECONDS - 1
+
+    async def call(pool: ServerPool) -> None:
+        errors.append(await failed(pool, "web__write"))
+
+    async with anyio.create_task_group() as tasks:
+        async with ServerPool.open([web.row()]) as pool:
+            assert await pool.wait_ready(10)
+            tasks.start_soon(call, pool)
+            with anyio.fail_after(5):
+                while "tools/call" not in web.methods:  # noqa: ASYNC110 - another thread's doing
+                    await anyio.sleep(0.01)
+            web.session = "two"
+            web.delays.clear()
+            assert await pool.call("web__read") == "called"
+            began = anyio.current_time()
+        assert anyio.current_time() - began < RETIRE_SECONDS / 2
+    (error,) = errors
+    assert error.code == "tool-error"
+    assert "was closed with the pool during the call" in str(error)
 
 
 async def test_use_runs_again_on_a_new_session(web: PlainHttpServer) -> None:

@@ -377,7 +377,107 @@ async def test_a_tool_that_is_gone_after_a_new_dial_is_refused_and_not_called() 
         assert fs.calls == []
 
 
+# Waiting for a dial that is replaced
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("is_edit", [False, True])
+async def test_a_call_that_waits_for_a_dial_is_made_on_the_one_that_takes_its_place(
+    is_known: bool, is_edit: bool
+) -> None:
+    fs = EchoServer()
+    servers = SlowlyClosed(fs=fs)
+    answers: list[str] = []
+
+    async with (
+        memory_pool(servers, lazy=True) as pool,
+        anyio.create_task_group() as tasks,
+    ):
+        if is_known:
+            await pool.call("fs__echo")
+            await pool.stop("fs")
+        fs.hold_lists = anyio.Event()
+
+        async def call() -> None:
+            answers.append(await pool.call("fs__ping"))
+
+        async def ask() -> None:
+            client = await pool.client("fs")
+            answers.append(str(len((await client.list_tools()).tools)))
+
+        tasks.start_soon(call)
+        tasks.start_soon(ask)
+        await anyio.sleep(0.3)
+        for number in range(2):
+            if is_edit:
+                tasks.start_soon(pool.sync, [memory_row("fs", headers={"X-Turn": str(number)})])
+            else:
+                tasks.start_soon(pool.reconnect, "fs", [memory_row("fs")])
+            await anyio.sleep(1)
+        fs.hold_lists.set()
+    assert sorted(answers) == ["4", "ping({})"]
+    assert fs.calls[-1] == "ping"
+
+
+async def test_a_call_that_waits_for_a_server_that_is_removed_says_that_it_is_gone() -> None:
+    servers = Servers(fs=EchoServer())
+    async with memory_pool(servers) as pool, anyio.create_task_group() as tasks:
+        await pool.stop("fs")
+        servers.servers["fs"].hold_lists = anyio.Event()
+        errors: list[PoolError] = []
+
+        async def call() -> None:
+            errors.append(await refused(pool, "fs__ping"))
+
+        tasks.start_soon(call)
+        await anyio.sleep(0.3)
+        await pool.sync([])
+        await anyio.sleep(0.1)
+        assert [error.code for error in errors] == ["unknown-tool"]
+
+
+async def test_a_call_that_waits_to_dial_again_begins_none_for_a_row_that_is_gone() -> None:
+    servers = Servers(fs=EchoServer())
+    async with memory_pool(servers) as pool, anyio.create_task_group() as tasks:
+        await crashed(pool, servers, "fs")
+        tasks.start_soon(refused, pool, "fs__ping")
+        await anyio.sleep(0.1)
+        await pool.sync([])
+        await anyio.sleep(5)
+        assert servers.dials("fs") == 1
+
+
 # Leaving
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_a_call_that_waits_for_a_dial_as_the_pool_is_closed_says_so(is_known: bool) -> None:
+    fs = EchoServer()
+    errors: list[PoolError] = []
+
+    async def call(pool: ServerPool) -> None:
+        errors.append(await refused(pool, "fs__ping"))
+
+    async def ask(pool: ServerPool) -> None:
+        with pytest.raises(PoolError) as error:
+            await pool.client("fs")
+        errors.append(error.value)
+
+    async with (
+        anyio.create_task_group() as tasks,
+        memory_pool(Servers(fs=fs), lazy=True) as pool,
+    ):
+        if is_known:
+            await pool.call("fs__ping")
+            await pool.stop("fs")
+        fs.hold_lists = anyio.Event()
+        tasks.start_soon(call, pool)
+        tasks.start_soon(ask, pool)
+        await anyio.sleep(0.3)
+    assert sorted((error.code, str(error)) for error in errors) == [
+        ("connect-failed", "the pool was closed"),
+        ("tool-error", "fs__ping: the pool was closed; the call was not made"),
+    ]
 
 
 async def test_a_pool_left_by_cancellation_ends_though_dials_still_wait_for_their_turn() -> None:
