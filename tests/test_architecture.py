@@ -56,7 +56,8 @@ SHELLS: set[str] = _modules(
             "http_containment http_transport line_writer listing_cache listing_files "
             "log_redaction offering pool_contents pool_events pool_reading probing roster "
             "row_import sdk_loading server_pool server_requests session_client session_life "
-            "settings stdio syncing tasks tool_finder tool_walk wire_mending"
+            "settings stdio syncing tasks tool_finder tool_walk whole_file wire_mending "
+            "xdg_folders"
         ),
         "host.pool.auth": (
             "authorities dpop person pool_logins redirect_listener renewal sdk_flow server_auth "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import TypeVar
 
 import anyio
@@ -92,8 +91,10 @@ async def _listening(question: Callable[[], Awaitable[T]], scope: anyio.CancelSc
 async def _cancel_on_interrupt(
     scope: anyio.CancelScope, *, task_status: anyio.abc.TaskStatus[None]
 ) -> None:
-    with suppress(NotImplementedError), anyio.open_signal_receiver(signal.SIGINT) as signals:
+    try:
+        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+            task_status.started()
+            async for _ in signals:
+                scope.cancel()
+    except NotImplementedError:  # asyncio on Windows: Ctrl-C ends the program there, as ever
         task_status.started()
-        async for _ in signals:
-            scope.cancel()
-    task_status.started()  # a platform without: Ctrl-C ends the program, as ever

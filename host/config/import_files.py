@@ -6,7 +6,6 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -19,6 +18,7 @@ from host.config.import_places import Place, Platform, Surroundings
 from host.config.import_reading import ClientFile, read_client_file
 from host.config.import_text import ServersText
 from host.errors import ConfigError
+from host.pool.whole_file import replace_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class ServersFile:
             if self._before is not None:
                 mode = stat.S_IMODE(self._path.stat().st_mode)
                 kept = _keep(self._path, self._before, mode)
-            _replace(self._path, after, mode)
+            replace_file(self._path, after, mode=mode)
         except OSError as error:
             problem = f"cannot be written: {error.strerror or error}"
             raise ConfigError(self.text.source, [problem]) from error
@@ -172,17 +172,3 @@ def _keep(path: Path, content: bytes, mode: int) -> Path:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _replace(path: Path, content: bytes, mode: int) -> None:
-    written, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(written, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

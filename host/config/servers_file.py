@@ -8,6 +8,7 @@ from pathlib import Path
 from host.config.host_config import HostConfig
 from host.config.reading import read_servers
 from host.errors import ConfigError
+from host.pool.xdg_folders import xdg_folder
 
 FILE_NAME = "servers.json"
 
@@ -22,9 +23,7 @@ def find_servers_file(
     """
     if named is not None:
         return Path(named)
-    settings = Path(env.get("XDG_CONFIG_HOME", ""))
-    if not settings.is_absolute():  # as XDG has it: such a value counts for nothing
-        settings = home / ".config"
+    settings = xdg_folder(env, "XDG_CONFIG_HOME", home / ".config")
     usual = (folder / FILE_NAME, settings / "agent-host" / FILE_NAME)
     return next((path for path in usual if path.is_file()), None)
 

@@ -7,58 +7,9 @@ has no switch. So what it sends is corrected on its way out.
 from __future__ import annotations
 
 from collections.abc import Collection
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, JSONRPCRequest
-
-if TYPE_CHECKING:
-    from mcp.client._transport import Transport, TransportStreams, WriteStream
-    from mcp.shared.message import SessionMessage
-
-
-class Advertising:
-    """A transport whose outgoing requests name only these kinds of question."""
-
-    def __init__(self, inner: Transport, modes: Collection[str]) -> None:
-        self._inner = inner
-        self._modes = modes
-
-    async def __aenter__(self) -> TransportStreams:
-        """Open the inner transport."""
-        read, write = await self._inner.__aenter__()
-        return read, _Writing(write, self._modes)
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        """Close it."""
-        return await self._inner.__aexit__(exc_type, exc, traceback)
-
-
-class _Writing:
-    """The write stream of the SDK's protocol."""
-
-    def __init__(self, inner: WriteStream[SessionMessage], modes: Collection[str]) -> None:
-        self._inner = inner
-        self._modes = modes
-
-    async def send(self, item: SessionMessage, /) -> None:
-        if isinstance(item.message, JSONRPCRequest):
-            correct_capabilities(item.message.params or {}, self._modes)
-        await self._inner.send(item)
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-    async def __aenter__(self) -> _Writing:
-        return self
-
-    async def __aexit__(self, *_exc: Any) -> None:
-        await self.aclose()
+from mcp_types import CLIENT_CAPABILITIES_META_KEY
 
 
 def correct_capabilities(params: dict[str, Any], modes: Collection[str]) -> None:

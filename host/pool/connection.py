@@ -233,11 +233,7 @@ class Connection:
         client = self.client
         assert client is not None
 
-        async def progressed(
-            progress: float,
-            total: float | None,
-            message: str | None,
-        ) -> None:
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
             if renews:
                 patience.renew()
             if on_progress is not None:
@@ -298,6 +294,7 @@ class Connection:
             on_notice=lambda text: self._wiring.on_notice("warning", text),
             on_end=partial(self._gone, life),
             redact=self._redactor.redact,
+            elicitation_modes=self._commons.settings.elicitation_modes,
         )
         client = session_client(
             transport,

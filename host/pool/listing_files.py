@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,6 +13,8 @@ from pathlib import Path
 import anyio.to_thread
 
 from host.pool.saved_listings import SavedListing, read_saved_listing, saved_listing_text
+from host.pool.whole_file import replace_file
+from host.pool.xdg_folders import xdg_folder
 
 MAX_BYTES = 64 << 20
 """A larger file is no listing of ours."""
@@ -41,8 +42,7 @@ class ListingFiles:
     @classmethod
     def of_user(cls, env: Mapping[str, str], home: Path) -> ListingFiles:
         """Files in the user's cache folder (``XDG_CACHE_HOME``, else ``~/.cache``)."""
-        named = Path(env.get("XDG_CACHE_HOME") or "")
-        cache = named if named.is_absolute() else home / ".cache"
+        cache = xdg_folder(env, "XDG_CACHE_HOME", home / ".cache")
         return cls(cache / "agent-host" / "listings")
 
     def load(self, server_id: str, connection: str) -> SavedListing | None:
@@ -76,14 +76,7 @@ class ListingFiles:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             self.folder.chmod(0o700)
-        written, name = tempfile.mkstemp(prefix=".", dir=self.folder)  # 0600 by its nature
-        try:
-            with os.fdopen(written, "wb") as file:
-                file.write(text)
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        replace_file(path, text)
         self._tidy()
 
     def _tidy(self) -> None:

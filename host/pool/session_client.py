@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from mcp.client import Client
 from mcp_types import DiscoverResult, Implementation
 
-from host.pool.advertising import Advertising
 from host.pool.tasks import TasksExtension
 
 if TYPE_CHECKING:
@@ -42,9 +41,8 @@ def session_client(
     Raises:
         ValueError: ``discovered`` is no such answer.
     """
-    asks_people = requests.elicitation is not None
     return Client(
-        Advertising(transport, settings.elicitation_modes) if asks_people else transport,
+        transport,
         mode=mode,
         prior_discover=(
             None if discovered is None else DiscoverResult.model_validate(discovered, by_name=False)

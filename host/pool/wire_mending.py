@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from mcp_types import (
     RequestId,
 )
 
+from host.pool.advertising import correct_capabilities
 from host.pool.call_progress import PROGRESS_METHOD, with_floats
 from host.pool.content_mending import mend_answer
 from host.pool.result_mending import MENDED_METHODS
@@ -39,6 +40,7 @@ class MendedTransport:
         on_notice: told each line about something that was dropped or changed, once.
         on_end: called once when the server's side has ended, whatever the reason.
         redact: takes secrets out of what errors say, which the SDK puts into logs and traces.
+        elicitation_modes: the kinds of question that requests may say are put to a person.
     """
 
     def __init__(
@@ -48,8 +50,10 @@ class MendedTransport:
         on_notice: Callable[[str], None],
         on_end: Callable[[], None],
         redact: Callable[[str], str] = str,
+        elicitation_modes: Collection[str] = (),
     ) -> None:
         self._inner = inner
+        self._elicitation_modes = elicitation_modes
         self._redact = redact
         self._on_notice = on_notice
         self._on_end = on_end
@@ -94,6 +98,7 @@ class MendedTransport:
     def _remember(self, item: SessionMessage) -> None:
         match item.message:
             case JSONRPCRequest(id=identifier, method=method, params=params):
+                correct_capabilities(params or {}, self._elicitation_modes)
                 version = ((params or {}).get("_meta") or {}).get(PROTOCOL_VERSION_META_KEY)
                 if version is not None or method in MENDED_METHODS:
                     self._asked[identifier] = (method, version)

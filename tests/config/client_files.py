@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 HOME = "/home/ada"
-PROJECT = "/work/shop"
+PROJECT = "/projects/shop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +75,14 @@ CASES = {
             "asana": {"type": "sse", "url": "https://mcp.asana.com/sse"}
           },
           "projects": {
-            "/work/shop": {
+            "/projects/shop": {
               "allowedTools": [],
               "mcpServers": {
                 "db": {"type": "stdio", "command": "npx", "args": ["-y", "@x/db", "${DB:-main}"],
                        "env": {}}
               }
             },
-            "/work/other": {"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}
+            "/projects/other": {"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}
           }
         }""",
         bodies={

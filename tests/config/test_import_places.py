@@ -17,8 +17,8 @@ from host.config.import_places import (
     usual_places,
 )
 
-LINUX = Surroundings(home="/home/ada", env={}, platform="linux", folder="/work/shop")
-MACOS = Surroundings(home="/Users/ada", env={}, platform="macos", folder="/work/shop")
+LINUX = Surroundings(home="/home/ada", env={}, platform="linux", folder="/projects/shop")
+MACOS = Surroundings(home="/Users/ada", env={}, platform="macos", folder="/projects/shop")
 WINDOWS = Surroundings(
     home=r"C:\Users\ada",
     env={"APPDATA": r"D:\Roaming", "LOCALAPPDATA": r"D:\Local"},
@@ -48,11 +48,11 @@ CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
         ("claude-code", "linux", "/home/ada/.claude.json"),
         ("claude-code", "windows", "C:/shop/.mcp.json"),
         ("cursor", "macos", "/Users/ada/.cursor/mcp.json"),
-        ("cursor", "linux", "/work/shop/.cursor/mcp.json"),
+        ("cursor", "linux", "/projects/shop/.cursor/mcp.json"),
         ("vscode", "linux", "/home/ada/.config/Code/User/mcp.json"),
         ("vscode", "macos", "/Users/ada/Library/Application Support/Code/User/mcp.json"),
         ("vscode", "windows", "D:/Roaming/Code - Insiders/User/settings.json"),
-        ("vscode", "linux", "/work/shop/.vscode/mcp.json"),
+        ("vscode", "linux", "/projects/shop/.vscode/mcp.json"),
         ("windsurf", "windows", "C:/Users/ada/.codeium/windsurf/mcp_config.json"),
         ("lm-studio", "macos", "/Users/ada/.lmstudio/mcp.json"),
         ("cline", "linux", f"/home/ada/.config/Code/User/{CLINE}"),
@@ -62,11 +62,11 @@ CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
         ("gemini", "windows", "C:/shop/.gemini/settings.json"),
         ("opencode", "linux", "/home/ada/.config/opencode/opencode.json"),
         ("opencode", "windows", "C:/Users/ada/.config/opencode/opencode.jsonc"),
-        ("opencode", "linux", "/work/shop/.opencode/opencode.json"),
+        ("opencode", "linux", "/projects/shop/.opencode/opencode.json"),
         ("zed", "linux", "/home/ada/.config/zed/settings.json"),
         ("zed", "macos", "/Users/ada/.config/zed/settings.json"),
         ("zed", "windows", "D:/Roaming/Zed/settings.json"),
-        ("zed", "linux", "/work/shop/.zed/settings.json"),
+        ("zed", "linux", "/projects/shop/.zed/settings.json"),
     ],
 )
 def test_a_usual_place(client: str, platform: Platform, path: str) -> None:
@@ -91,7 +91,7 @@ def test_a_place_that_the_environment_moves(
     variable: str, value: str, client: str, path: str
 ) -> None:
     around = Surroundings(
-        home="/home/ada", env={variable: value}, platform="linux", folder="/work/shop"
+        home="/home/ada", env={variable: value}, platform="linux", folder="/projects/shop"
     )
     known = client_named(client)
     assert known is not None
@@ -103,14 +103,14 @@ def test_a_place_that_the_environment_moves(
     [
         ("/backup/claude_desktop_config.json", "claude-desktop", "user", None),
         ("/backup/.claude.json", "claude-code", "user", None),
-        ("/work/other/.mcp.json", "claude-code", "project", "/work/other"),
-        ("/work/other/.vscode/mcp.json", "vscode", "project", "/work/other"),
+        ("/projects/other/.mcp.json", "claude-code", "project", "/projects/other"),
+        ("/projects/other/.vscode/mcp.json", "vscode", "project", "/projects/other"),
         ("/backup/User/mcp.json", "vscode", "user", None),
         ("/backup/mcp_config.json", "windsurf", "user", None),
         ("/backup/.lmstudio/mcp.json", "lm-studio", "user", None),
         ("/backup/cline_mcp_settings.json", "cline", "user", None),
-        ("/work/other/.gemini/settings.json", "gemini", "project", "/work/other"),
-        ("/work/other/opencode.jsonc", "opencode", "project", "/work/other"),
+        ("/projects/other/.gemini/settings.json", "gemini", "project", "/projects/other"),
+        ("/projects/other/opencode.jsonc", "opencode", "project", "/projects/other"),
         ("/backup/zed/settings.json", "zed", "user", None),
         ("/backup/settings.json", "other", "user", None),
         ("/backup/mcp.json", "other", "user", None),
@@ -164,6 +164,6 @@ def test_a_projects_places_are_the_projects() -> None:
     assert {place.scope for place in places} == {"project"}
     assert [place.path for place in places if keeps_projects(place)] == ["/home/ada/.claude.json"]
     assert all(
-        place.path.startswith("/work/shop/") for place in places if not keeps_projects(place)
+        place.path.startswith("/projects/shop/") for place in places if not keeps_projects(place)
     )
     assert place_of("/nowhere/x", LINUX).client == OTHER

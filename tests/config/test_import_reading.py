@@ -25,14 +25,16 @@ from host.config.import_places import Place, Surroundings, project_places, usual
 from host.config.import_reading import ClientFile, read_client_file
 from host.errors import ConfigError
 
-AROUND = Surroundings(home="/home/ada", env={}, platform="linux", folder="/work/shop")
+AROUND = Surroundings(home="/home/ada", env={}, platform="linux", folder="/projects/shop")
 BODY = {"command": "x"}
 
 
 def read(
     written: object, client: Client = OTHER, path: str = "/x.json", **facts: Any
 ) -> ClientFile:
-    place = Place(client=client, path=path, scope=facts.pop("scope", "user"), folder="/work/shop")
+    place = Place(
+        client=client, path=path, scope=facts.pop("scope", "user"), folder="/projects/shop"
+    )
     text = written if isinstance(written, str) else json.dumps(written)
     return read_client_file(text, place, AROUND, **facts)
 
@@ -116,14 +118,14 @@ def test_what_stands_beside_the_servers_and_twice_is_noted() -> None:
 PROJECTS = {
     "mcpServers": {"mine": BODY},
     "projects": {
-        "/work/shop": {
+        "/projects/shop": {
             "mcpServers": {"here": BODY, "off": BODY},
             "disabledMcpServers": ["off", 5],
             "disabledMcpjsonServers": ["shared"],
         },
-        "/work/other": {"mcpServers": {"there": BODY, "too": BODY}},
-        "/work/empty": {"mcpServers": {}},
-        "/work/odd": 5,
+        "/projects/other": {"mcpServers": {"there": BODY, "too": BODY}},
+        "/projects/empty": {"mcpServers": {}},
+        "/projects/odd": 5,
     },
 }
 CLAUDE_FILE = "/home/ada/.claude.json"
@@ -136,14 +138,14 @@ def test_claude_codes_file_gives_the_users_servers_and_this_projects() -> None:
         ("here", "project", False),
         ("off", "project", True),
     ]
-    assert file.elsewhere == {"/work/other": 2}
+    assert file.elsewhere == {"/projects/other": 2}
     assert file.refused == {"shared"}
 
 
 def test_claude_codes_file_named_itself_gives_all() -> None:
     file = read(PROJECTS, CLAUDE_CODE, CLAUDE_FILE, named=True)
     assert ids(file) == ["mine", "here", "off", "there", "too"]
-    assert file.servers[-1].place.folder == "/work/other"
+    assert file.servers[-1].place.folder == "/projects/other"
     assert file.elsewhere == {}
 
 

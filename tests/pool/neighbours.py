@@ -19,7 +19,8 @@ from host.pool.rows import ServerRow
 from host.pool.server_pool import ServerPool
 from host.pool.settings import PoolSettings
 from host.pool.transports import ServerTransport
-from tests.fakes.mcp_servers.echo import EchoServer, MemoryTransport, Servers, memory_row, tool
+from tests.fakes.mcp_servers.echo import EchoServer, Servers, memory_row, tool
+from tests.fakes.mcp_servers.memory_transport import MemoryTransport
 from tests.fakes.mcp_servers.processes import plain_row
 from tests.fakes.mcp_servers.watching import state_of
 from tests.pool.pools import virtual_now
@@ -99,7 +100,7 @@ def beside_memory(
 
 def _with_neighbour(create_transport: CreateTransport) -> CreateTransport:
     neighbour = Neighbour()
-    return lambda row: MemoryTransport(neighbour.build) if row.id == NEAR else create_transport(row)
+    return lambda row: MemoryTransport(neighbour.serve) if row.id == NEAR else create_transport(row)
 
 
 @asynccontextmanager

@@ -12,7 +12,8 @@ from host.pool.fleet import SLOT_SECONDS
 from host.pool.redial import BROKEN, MAX_REDIALS, STEADY_SECONDS
 from host.pool.server_pool import ServerPool
 from host.pool.settings import PoolSettings
-from tests.fakes.mcp_servers.echo import EchoServer, MemoryTransport, Servers, memory_row, tool
+from tests.fakes.mcp_servers.echo import EchoServer, Servers, memory_row, tool
+from tests.fakes.mcp_servers.memory_transport import MemoryTransport
 from tests.fakes.mcp_servers.task_server import Refusal, TaskServer
 from tests.fakes.mcp_servers.watching import Watch, state_of
 from tests.pool.pools import memory_pool, quiet_settings, refused, virtual_now
@@ -45,7 +46,7 @@ class SlowlyClosed(Servers):
                 await leave(transport, *error)
                 log.append(f"closed {name}")
 
-        return Slow(self.servers[name].build)
+        return Slow(self.servers[name].serve)
 
 
 async def crashed(pool: ServerPool, servers: Servers, name: str) -> None:

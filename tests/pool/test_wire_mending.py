@@ -52,7 +52,10 @@ class Link:
         self.ends = 0
         self.pipes = Pipes()
         self.mended = MendedTransport(
-            self.pipes, on_notice=self.notices.append, on_end=self._note_end
+            self.pipes,
+            on_notice=self.notices.append,
+            on_end=self._note_end,
+            elicitation_modes=("form",),
         )
 
     def _note_end(self) -> None:
@@ -152,3 +155,12 @@ async def test_an_end_of_our_own_making_is_no_end_of_the_server() -> None:
     assert made.ends == 0
     assert (made.mended.end_note(), made.mended.last_words()) == ("", "starting")
     assert made.mended.pid == 42
+
+
+async def test_a_request_names_only_the_kinds_of_question_that_are_put_to_a_person() -> None:
+    async with link() as wire:
+        capabilities: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "roots": {}}
+        await wire.asked(1, "initialize", capabilities=capabilities)
+        sent = await wire.pipes.from_client.receive()
+        assert isinstance(sent.message, JSONRPCRequest)
+        assert sent.message.params == {"capabilities": {"elicitation": {"form": {}}, "roots": {}}}

@@ -12,7 +12,6 @@ import importlib
 import itertools
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -21,6 +20,8 @@ import anyio
 import anyio.to_thread
 
 from host.pool.auth.credentials import Credentials, credentials_json, read_credentials
+from host.pool.whole_file import replace_file
+from host.pool.xdg_folders import xdg_folder
 
 SERVICE = "mcp-agent-host"
 """What our entries in a keyring are called."""
@@ -65,9 +66,7 @@ def credentials_name(server_id: str, url: str) -> str:
 
 def credentials_file() -> Path:
     """The user's own file: ``agent-host/credentials.json`` in ``XDG_DATA_HOME``."""
-    folder = Path(os.environ.get("XDG_DATA_HOME", ""))
-    if not folder.is_absolute():  # as XDG has it: such a value counts for nothing
-        folder = Path.home() / ".local" / "share"
+    folder = xdg_folder(os.environ, "XDG_DATA_HOME", Path.home() / ".local" / "share")
     return folder / "agent-host" / "credentials.json"
 
 
@@ -216,7 +215,8 @@ def _change_file(path: Path, name: str, kept: dict[str, Any] | None) -> Any:
         before = servers.pop(name, None)
         if kept is not None:
             servers[name] = kept
-        _replace(path, json.dumps({"version": _VERSION, "servers": servers}, indent=1))
+        text = json.dumps({"version": _VERSION, "servers": servers}, indent=1)
+        replace_file(path, text.encode())
     return before
 
 
@@ -240,18 +240,3 @@ def _alone(path: Path) -> Iterator[None]:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Change the file in one step; a new file can be read by nobody else from the start."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from types import TracebackType
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,14 +11,14 @@ import anyio.abc
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.subscriptions import ToolsListChanged
 
 import host.pool.connection  # noqa: F401 - a clock that jumps waits for no import in a thread
 from host.pool.rows import HttpServerRow, ServerRow
+from tests.fakes.mcp_servers.memory_transport import MemoryTransport
 
 if TYPE_CHECKING:
-    from mcp.client._transport import TransportStreams
+    pass
 
 OPEN_SCHEMA: dict[str, Any] = {"type": "object"}
 ADD_SCHEMA: dict[str, Any] = {
@@ -93,6 +92,11 @@ class EchoServer:
         )
         server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         return server
+
+    async def serve(self, read: Any, write: Any) -> None:
+        """One connection of it, for ``MemoryTransport``."""
+        server = self.build()
+        await server.run(read, write, server.create_initialization_options())
 
     async def change(self, *tools: types.Tool, times: int = 1) -> None:
         """Offer other tools and say so, to clients of either era."""
@@ -189,62 +193,6 @@ def _answer(name: str, args: dict[str, Any]) -> types.CallToolResult:
     return types.CallToolResult(content=blocks, structured_content=structured)
 
 
-class MemoryTransport:
-    """A server in this process at the other end of two memory streams."""
-
-    pid: int | None = None
-
-    def __init__(self, build: Callable[[], Server[Any]], stderr: str = "") -> None:
-        self._build = build
-        self._stderr = stderr
-        self._end: anyio.Event = anyio.Event()
-        self.closed = anyio.Event()
-        self._tasks: anyio.abc.TaskGroup | None = None
-        self._memory = create_client_server_memory_streams()
-
-    def stderr_tail(self) -> str:
-        """What the test gave."""
-        return self._stderr
-
-    def end_note(self) -> str:
-        """Always the same."""
-        return "closed its output"
-
-    def crash(self) -> None:
-        """End the server as if its process had died."""
-        self._end.set()
-
-    async def __aenter__(self) -> TransportStreams:
-        """Start the server."""
-        client, server = await self._memory.__aenter__()
-        self._tasks = await anyio.create_task_group().__aenter__()
-        self._tasks.start_soon(self._serve, server)
-        return client
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop the server."""
-        assert self._tasks is not None
-        self._tasks.cancel_scope.cancel()
-        self._tasks.cancel_scope.shield = True
-        await self._tasks.__aexit__(None, None, None)
-        await self._memory.__aexit__(None, None, None)
-        self.closed.set()
-
-    async def _serve(self, streams: Any) -> None:
-        read, write = streams
-        server = self._build()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.run, read, write, server.create_initialization_options())
-            await self._end.wait()
-            tasks.cancel_scope.cancel()
-        await write.aclose()
-
-
 class Servers:
     """Servers in memory by name, and the transports that were opened to each.
 
@@ -260,7 +208,7 @@ class Servers:
         """A transport to the server the row names; raises what ``refused`` holds for it."""
         assert isinstance(row, HttpServerRow)
         name = row.url.rpartition("/")[2]
-        transport = MemoryTransport(self.servers[name].build)
+        transport = MemoryTransport(self.servers[name].serve)
         self.opened.setdefault(name, []).append(transport)
         if name in self.refused:
             raise self.refused[name]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
-from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import JSONRPCNotification, JSONRPCRequest, RequestId, jsonrpc_message_adapter
@@ -15,9 +13,10 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest, RequestId, jsonrpc_me
 import host.pool.connection  # noqa: F401 - a clock that jumps waits for no import in a thread
 from host.pool.rows import HttpServerRow, ServerRow
 from tests.fakes.mcp_servers.answering import answer
+from tests.fakes.mcp_servers.memory_transport import MemoryTransport
 
 if TYPE_CHECKING:
-    from mcp.client._transport import TransportStreams
+    pass
 
 
 class AnsweringServer:
@@ -99,53 +98,16 @@ class AnsweringServer:
         await self._write.send(SessionMessage(whole))
 
 
-class AnsweringTransport:
-    """One connection to an answering server."""
-
-    pid: int | None = None
-
-    def __init__(self, server: AnsweringServer) -> None:
-        self._server = server
-        self._streams = create_client_server_memory_streams()
-        self._tasks: anyio.abc.TaskGroup
-
-    def stderr_tail(self) -> str:
-        """What the test gave."""
-        return self._server.stderr
-
-    def end_note(self) -> str:
-        """Always the same."""
-        return "closed its output"
-
-    async def __aenter__(self) -> TransportStreams:
-        """Start answering."""
-        client, (read, write) = await self._streams.__aenter__()
-        self._tasks = await anyio.create_task_group().__aenter__()
-        self._tasks.start_soon(self._server.serve, read, write)
-        return client
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self._tasks.cancel_scope.cancel()
-        self._tasks.cancel_scope.shield = True
-        await self._tasks.__aexit__(None, None, None)
-        await self._streams.__aexit__(None, None, None)
-
-
 class AnsweringFleet:
     """Answering servers by the name of their row; ``create_transport`` is for ``PoolSettings``."""
 
     def __init__(self, **servers: AnsweringServer) -> None:
         self.servers = servers
 
-    def create_transport(self, row: ServerRow) -> AnsweringTransport:
+    def create_transport(self, row: ServerRow) -> MemoryTransport:
         """A transport to the server that the row names."""
-        return AnsweringTransport(self.servers[row.id])
+        server = self.servers[row.id]
+        return MemoryTransport(server.serve, server.stderr)
 
     def rows(self, **fields: Any) -> list[HttpServerRow]:
         """A row for each."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
-from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from host.pool.rows import ServerRow
 from host.pool.task_states import TASKS_EXTENSION
+from tests.fakes.mcp_servers.memory_transport import MemoryTransport
 
 if TYPE_CHECKING:
-    from mcp.client._transport import TransportStreams
+    pass
 
 MODERN = "2026-07-28"
 TASK_TOOL = {
@@ -78,11 +77,11 @@ class TaskServer:
         self.answers: list[Any] = []
         self.methods: list[str] = []
         self.params: list[dict[str, Any]] = []
-        self.opened: list[_Transport] = []
+        self.opened: list[MemoryTransport] = []
 
-    def create_transport(self, _row: ServerRow) -> _Transport:
+    def create_transport(self, _row: ServerRow) -> MemoryTransport:
         """A transport to it, for ``PoolSettings``."""
-        self.opened.append(_Transport(self))
+        self.opened.append(MemoryTransport(self.serve))
         return self.opened[-1]
 
     def asked(self, method: str) -> list[dict[str, Any]]:
@@ -150,84 +149,43 @@ class TaskServer:
             await told.wait()
         return _given(told)
 
-
-def _given(told: Any) -> dict[str, Any]:
-    if isinstance(told, Exception):
-        raise told
-    given: dict[str, Any] = told
-    return given
-
-
-class _Transport:
-    pid: int | None = None
-
-    def __init__(self, server: TaskServer) -> None:
-        self._server = server
-        self._memory = create_client_server_memory_streams()
-        self._end = anyio.Event()
-        self._tasks: anyio.abc.TaskGroup | None = None
-
-    def stderr_tail(self) -> str:
-        return ""
-
-    def end_note(self) -> str:
-        return "closed its output"
-
-    def crash(self) -> None:
-        """End the server as if its process had died."""
-        self._end.set()
-
-    async def __aenter__(self) -> TransportStreams:
-        client, server = await self._memory.__aenter__()
-        self._tasks = await anyio.create_task_group().__aenter__()
-        self._tasks.start_soon(self._serve, server)
-        return client
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        assert self._tasks is not None
-        self._tasks.cancel_scope.cancel()
-        self._tasks.cancel_scope.shield = True
-        await self._tasks.__aexit__(None, None, None)
-        await self._memory.__aexit__(None, None, None)
-
-    async def _serve(self, streams: Any) -> None:
-        read, write = streams
+    async def serve(self, read: Any, write: Any) -> None:
+        """Answer until the other side has gone, each request in a task of its own."""
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read, read, write, tasks)
-            await self._end.wait()
-            tasks.cancel_scope.cancel()
-        await write.aclose()
+            await self._read(read, write, tasks)
 
     async def _read(self, read: Any, write: Any, tasks: anyio.abc.TaskGroup) -> None:
         async for item in read:
             message = item.message
             if isinstance(message, JSONRPCRequest | JSONRPCNotification):
-                self._server.methods.append(message.method)
-                self._server.params.append(dict(message.params or {}))
+                self.methods.append(message.method)
+                self.params.append(dict(message.params or {}))
             if isinstance(message, JSONRPCRequest):
                 tasks.start_soon(self._respond, message, write)
             elif isinstance(message, JSONRPCResponse):
-                self._server.answers.append(message.result)
-                self._server.answers_come.set()
+                self.answers.append(message.result)
+                self.answers_come.set()
             elif isinstance(message, JSONRPCError):
-                self._server.answers.append(message.error.message)
-                self._server.answers_come.set()
+                self.answers.append(message.error.message)
+                self.answers_come.set()
 
     async def _respond(self, request: JSONRPCRequest, write: Any) -> None:
-        asks = self._server.asks
+        asks = self.asks
         if request.method == "tasks/result" and asks is not None:
             question = JSONRPCRequest(jsonrpc="2.0", id="q", **asks)
             await write.send(SessionMessage(question))
         try:
-            result = await self._server.answer(request.method, dict(request.params or {}))
+            result = await self.answer(request.method, dict(request.params or {}))
         except Refusal as refusal:
             error = JSONRPCError(jsonrpc="2.0", id=request.id, error=refusal.data)
             await write.send(SessionMessage(error))
             return
         answer = JSONRPCResponse(jsonrpc="2.0", id=request.id, result=result)
         await write.send(SessionMessage(answer))
+
+
+def _given(told: Any) -> dict[str, Any]:
+    if isinstance(told, Exception):
+        raise told
+    given: dict[str, Any] = told
+    return given

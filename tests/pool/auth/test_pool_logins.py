@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -17,22 +15,11 @@ from host.errors import PoolError
 from host.pool.auth.records import Logout
 from host.pool.rows import AuthRow, HttpServerRow, ServerRow
 from host.pool.server_pool import ServerPool
-from tests.fakes.auth_server import AuthServer, auth_server, browse
+from tests.fakes.auth_server import AuthServer, browse
 from tests.fakes.mcp_servers.http_server import http_server
 from tests.fakes.mcp_servers.processes import plain_row
 from tests.fakes.mcp_servers.watching import Watch, state_of
 from tests.pool.auth.loopback import logged_in, opened, refusal, stored, written
-
-
-@pytest.fixture
-def anyio_backend(real_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    return real_time
-
-
-@pytest.fixture
-def web() -> Iterator[AuthServer]:
-    with auth_server() as server:
-        yield server
 
 
 async def failed_login(pool: ServerPool) -> str:

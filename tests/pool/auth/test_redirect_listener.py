@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -12,11 +11,6 @@ import httpx2
 import pytest
 
 from host.pool.auth.redirect_listener import PortTaken, RedirectListener
-
-
-@pytest.fixture
-def anyio_backend(real_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    return real_time
 
 
 async def test_the_answer_comes_through_whatever_else_the_browser_does() -> None:

@@ -21,11 +21,6 @@ from tests.pool.auth.loopback import opened
 
 
 @pytest.fixture
-def anyio_backend(real_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    return real_time
-
-
-@pytest.fixture
 def web() -> Iterator[AuthServer]:
     with auth_server() as server:
         server.echoes = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from base64 import b64encode
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 from host.errors import PoolError
 from host.pool.auth.stores import credentials_name
 from host.pool.rows import AuthRow, HttpServerRow
-from tests.fakes.auth_server import NONCE, AuthServer, Gate, auth_server
+from tests.fakes.auth_server import NONCE, AuthServer, Gate
 from tests.fakes.mcp_servers.watching import Watch, state_of
 from tests.pool.auth.loopback import (
     expire,
@@ -32,17 +31,6 @@ from tests.pool.auth.loopback import (
     store_in,
     stored,
 )
-
-
-@pytest.fixture
-def anyio_backend(real_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    return real_time
-
-
-@pytest.fixture
-def web() -> Iterator[AuthServer]:
-    with auth_server() as server:
-        yield server
 
 
 async def test_without_a_login_the_dial_fails_at_once_and_nobody_is_asked(

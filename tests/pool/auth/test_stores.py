@@ -9,7 +9,6 @@ import sys
 import threading
 import types
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -23,11 +22,6 @@ from host.pool.auth.stores import (
     credentials_name,
     system_keyring,
 )
-
-
-@pytest.fixture
-def anyio_backend(real_time: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    return real_time
 
 
 class FakeKeyring:
